@@ -7,12 +7,14 @@ use super::place::Scalar;
 use super::{FileFormat, parsed, select};
 
 /// What a file gives a chart.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Given {
     /// Values as a tree.
     pub values: Value,
     /// Values by their whole name, such as `image.tag`.
     pub names: Vec<String>,
+    /// Whether nothing in the document says that more comes from elsewhere.
+    pub whole: bool,
 }
 
 /// What the document of a place gives the chart whose version stands there; none where it is of a kind that gives
@@ -28,12 +30,12 @@ fn of<'t>(tree: &'t Value, mut others: impl Iterator<Item = &'t Value>, chart: &
     let text = |tree: &'t Value, pointer: &str| tree.pointer(pointer).and_then(Value::as_str);
     let group = text(tree, "/apiVersion").unwrap_or_default().split('/').next().unwrap_or_default();
     match (group, text(tree, "/kind").unwrap_or_default()) {
-        ("helm.toolkit.fluxcd.io", "HelmRelease") => Some(of_tree(tree.pointer("/spec/values"))),
+        ("helm.toolkit.fluxcd.io", "HelmRelease") => Some(of_release(tree)),
         // The release that takes its chart from here may stand beside it.
         ("source.toolkit.fluxcd.io", "OCIRepository") => {
             let name = text(tree, "/metadata/name")?;
             let release = others.find(|other| text(other, "/spec/chartRef/name") == Some(name))?;
-            Some(of_tree(release.pointer("/spec/values")))
+            Some(of_release(release))
         }
         ("argoproj.io", "Application") => argo(tree.pointer("/spec")?, chart),
         ("argoproj.io", "ApplicationSet") => argo(tree.pointer("/spec/template/spec")?, chart),
@@ -41,21 +43,43 @@ fn of<'t>(tree: &'t Value, mut others: impl Iterator<Item = &'t Value>, chart: &
             let mut given = of_tree(text(tree, "/spec/valuesContent").and_then(read).as_ref());
             let set = tree.pointer("/spec/set").and_then(Value::as_object).into_iter().flatten();
             given.names.extend(set.map(|(name, _)| name.clone()));
+            given.whole = !has(tree, "/spec/valuesSecrets");
             Some(given)
         }
         ("greenhouse.sap", "Plugin") => Some(options(tree, "/spec/optionValues")),
-        ("greenhouse.sap", "PluginPreset") => Some(options(tree, "/spec/plugin/optionValues")),
+        ("greenhouse.sap", "PluginPreset") => {
+            let whole = !has(tree, "/spec/clusterOptionOverrides");
+            Some(Given { whole, ..options(tree, "/spec/plugin/optionValues") })
+        }
         ("kustomize.config.k8s.io", _) => {
             let charts = tree.pointer("/helmCharts").and_then(Value::as_array)?;
             let own = charts.iter().find(|one| text(one, "/name") == Some(chart))?;
-            Some(of_tree(own.pointer("/valuesInline")))
+            let whole = !has(own, "/valuesFile") && !has(own, "/additionalValuesFiles");
+            Some(Given { whole, ..of_tree(own.pointer("/valuesInline")) })
         }
         _ => None,
     }
 }
 
 fn of_tree(values: Option<&Value>) -> Given {
-    Given { values: values.cloned().unwrap_or_else(|| Map::new().into()), names: Vec::new() }
+    Given { values: values.cloned().unwrap_or_else(|| Map::new().into()), names: Vec::new(), whole: true }
+}
+
+/// Flux: what a HelmRelease sets itself; a patch of one sets a part.
+fn of_release(tree: &Value) -> Given {
+    let is_patch = !has(tree, "/spec/chart") && !has(tree, "/spec/chartRef");
+    let no_name = has(tree, "/spec/chart") && !has(tree, "/spec/chart/spec/chart");
+    let whole = !has(tree, "/spec/valuesFrom") && !is_patch && !no_name;
+    Given { whole, ..of_tree(tree.pointer("/spec/values")) }
+}
+
+/// Whether something stands there.
+fn has(tree: &Value, pointer: &str) -> bool {
+    match tree.pointer(pointer) {
+        None | Some(Value::Null) => false,
+        Some(Value::Array(list)) => !list.is_empty(),
+        Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_)) => true,
+    }
 }
 
 fn read(text: &str) -> Option<Value> {
@@ -84,7 +108,7 @@ fn argo(spec: &Value, chart: &str) -> Option<Given> {
 fn options(tree: &Value, pointer: &str) -> Given {
     let options = tree.pointer(pointer).and_then(Value::as_array).into_iter().flatten();
     let names = options.filter_map(|option| Some(option.get("name")?.as_str()?.to_string())).collect();
-    Given { values: Map::new().into(), names }
+    Given { values: Map::new().into(), names, whole: true }
 }
 
 #[cfg(test)]
@@ -104,18 +128,24 @@ mod tests {
 
     #[test]
     fn each_kind_gives_its_values() {
-        let tree = |values: Value| Some(Given { values, names: Vec::new() });
-        let names = |names: &[&str]| {
-            Some(Given { values: json!({}), names: names.iter().map(|name| (*name).to_string()).collect() })
+        let tree = |values: Value| Some(Given { values, names: Vec::new(), whole: true });
+        let part = |values: Value| Some(Given { values, names: Vec::new(), whole: false });
+        let names = |names: &[&str], whole| {
+            let names = names.iter().map(|name| (*name).to_string()).collect();
+            Some(Given { values: json!({}), names, whole })
         };
-        let flux = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: loki}\nspec:\n";
+        let flux = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: loki}\nspec:\n  chart: {spec: {chart: loki}}\n";
         assert_eq!(found(&format!("{flux}  values: {{a: {{b: 1}}}}\n"), None), tree(json!({"a": {"b": 1}})));
         assert_eq!(found(&format!("{flux}  interval: 1h\n"), None), tree(json!({})));
-        let other = "---\napiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: tempo}\nspec: {values: {c: 1}}\n";
+        assert_eq!(found(&format!("{flux}  valuesFrom: [{{kind: ConfigMap, name: x}}]\n"), None), part(json!({})));
+        let patch = flux.replace("{spec: {chart: loki}}", "{spec: {version: 1.0.0}}");
+        assert_eq!(found(&format!("{patch}  values: {{a: 1}}\n"), None), part(json!({"a": 1})));
+        let other = "---\napiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: tempo}\nspec: {chart: {spec: {chart: tempo}}, values: {c: 1}}\n";
         let both = format!("{flux}  values: {{a: 1}}\n{other}");
         assert_eq!(found(&both, Some(("HelmRelease", "tempo"))), tree(json!({"c": 1})));
         let oci = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nmetadata: {name: loki}\nspec: {ref: {tag: 1.0.0}}\n---\n";
-        let of = format!("{oci}{flux}  chartRef: {{kind: OCIRepository, name: loki}}\n  values: {{a: 1}}\n");
+        let release = flux.replace("chart: {spec: {chart: loki}}", "chartRef: {kind: OCIRepository, name: loki}");
+        let of = format!("{oci}{release}  values: {{a: 1}}\n");
         assert_eq!(found(&of, Some(("OCIRepository", "loki"))), tree(json!({"a": 1})));
         assert_eq!(found(oci, Some(("OCIRepository", "loki"))), None, "nobody can tell");
         let argo = |helm: &str| {
@@ -126,13 +156,15 @@ mod tests {
         };
         assert_eq!(found(&argo("{valuesObject: {a: 1}}"), None), tree(json!({"a": 1})));
         assert_eq!(found(&argo("{values: \"a: 2\"}"), None), tree(json!({"a": 2})));
-        assert_eq!(found(&argo("{parameters: [{name: a.b, value: '1'}]}"), None), names(&["a.b"]));
+        assert_eq!(found(&argo("{parameters: [{name: a.b, value: '1'}]}"), None), names(&["a.b"], true));
         assert_eq!(found(&argo("{valueFiles: [$values/x.yaml]}"), None), None, "they lie elsewhere");
         let k3s =
             "apiVersion: helm.cattle.io/v1\nkind: HelmChart\nspec:\n  chart: loki\n  valuesContent: |-\n    a: 1\n";
         assert_eq!(found(k3s, None), tree(json!({"a": 1})));
         let preset = "apiVersion: greenhouse.sap/v1alpha1\nkind: PluginPreset\nspec: {plugin: {optionValues: [{name: a.b, value: 1}]}}\n";
-        assert_eq!(found(preset, None), names(&["a.b"]));
+        assert_eq!(found(preset, None), names(&["a.b"], true));
+        let overridden = preset.replace("spec: {", "spec: {clusterOptionOverrides: [{clusterName: eu}], ");
+        assert_eq!(found(&overridden, None), names(&["a.b"], false));
         let kustomize = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nhelmCharts: [{name: loki, valuesInline: {a: 1}}]\n";
         assert_eq!(found(kustomize, None), tree(json!({"a": 1})));
         assert_eq!(found("apiVersion: v2\nname: umbrella\ndependencies: []\n", None), None);

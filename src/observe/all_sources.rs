@@ -17,7 +17,7 @@ use crate::policy::Loaded;
 pub(super) async fn ask(context: &mut Context, base: &Base, now: Timestamp) {
     let loaded: &Loaded = &base.loaded;
     let mut known = std::mem::take(&mut context.memory.sources);
-    let first = context.look_again * 2;
+    let (first, ends) = (context.look_again * 2, context.only_needed);
     let asks = loaded.policy.plugins.iter().filter_map(|policy| {
         let plugin = &policy.name;
         let wiring = loaded.wiring.plugins.get(plugin)?;
@@ -36,7 +36,8 @@ pub(super) async fn ask(context: &mut Context, base: &Base, now: Timestamp) {
                 if let Some(source) = &memory.source {
                     let compared = std::mem::take(&mut memory.compared);
                     let lowest = running.as_ref();
-                    memory.compared = compared::ask(compared, source.as_ref(), policy, found, lowest, pace, now).await;
+                    memory.compared =
+                        compared::ask(compared, source.as_ref(), policy, found, lowest, (pace, ends), now).await;
                 }
             }
             memory.released_in = sources::of(&hub, wiring, &memory);

@@ -41,6 +41,8 @@ pub struct Place {
     pub clusters: BTreeSet<ClusterName>,
     /// What it sets.
     pub settings: Settings,
+    /// Whether that is all, as far as its document says.
+    pub whole: bool,
 }
 
 impl Compared {
@@ -86,8 +88,9 @@ impl Compared {
                 continue;
             }
             let clusters: BTreeSet<&ClusterName> = lack.iter().flat_map(|place| &place.clusters).collect();
-            let set: BTreeSet<&ClusterName> = have.iter().flat_map(|place| &place.clusters).collect();
-            // One that has it in another of its places has it.
+            // One that has it in another of its places, or may have it from elsewhere.
+            let may_have = lack.iter().filter(|place| !place.whole).chain(&have);
+            let set: BTreeSet<&ClusterName> = may_have.flat_map(|place| &place.clusters).collect();
             let lacking = clusters.into_iter().filter(|cluster| !set.contains(cluster));
             missing.extend(lacking.map(|cluster| MissingValue { cluster: cluster.clone(), option: option.clone() }));
         }
@@ -127,14 +130,14 @@ fn concern(change: &Change, places: &[Place]) -> Option<Breaking> {
 }
 
 /// Compares the releases of a plugin that are on their way, each with the one before it: newer than the oldest that
-/// runs, and accepted by the policy.
+/// runs, and accepted by the policy. A run that ends compares all of them at once.
 pub async fn ask(
     mut compared: Compared,
     source: &dyn Source,
     policy: &PluginPolicy,
     found: &BTreeMap<Version, Found>,
     lowest: Option<&Version>,
-    pace: Pace,
+    (pace, at_once): (Pace, bool),
     now: Timestamp,
 ) -> Compared {
     let comes = |version: &&Version| match lowest {
@@ -144,7 +147,7 @@ pub async fn ask(
     let chain: Vec<&Version> = found.keys().filter(comes).collect();
     compared.steps.retain(|version, _| chain.contains(&version));
     let mut charts: BTreeMap<Version, Result<Arc<Chart>, String>> = BTreeMap::new();
-    let (pairs, mut left) = (chain.windows(2).rev(), MOST);
+    let (pairs, mut left) = (chain.windows(2).rev(), if at_once { usize::MAX } else { MOST });
     for pair in pairs {
         let [from, to] = pair else { continue };
         let (Some(old), Some(new)) = (found.get(*from), found.get(*to)) else { continue };

@@ -74,7 +74,7 @@ fn read(store: &Store, asked: &Asked) -> Result<Vec<Place>, GitError> {
         let Some(text) = text else { continue };
         if let Some(given) = edit::given(spot.write.format(), text, scalar, &asked.chart) {
             let settings = Settings::new(given.values, given.names);
-            places.push(Place { clusters: clusters.clone(), settings });
+            places.push(Place { clusters: clusters.clone(), settings, whole: given.whole });
         }
     }
     Ok(places)

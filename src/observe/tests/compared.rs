@@ -60,13 +60,14 @@ impl Shelf {
     async fn look(&self, compared: Compared, found: &BTreeMap<Version, Found>, lowest: &str, second: i64) -> Compared {
         let pace = Pace { first: SignedDuration::from_secs(60), last: SignedDuration::from_secs(600) };
         let lowest = version(lowest);
-        compared::ask(compared, self.source.as_ref(), &self.policy, found, Some(&lowest), pace, at(second)).await
+        compared::ask(compared, self.source.as_ref(), &self.policy, found, Some(&lowest), (pace, false), at(second))
+            .await
     }
 }
 
 fn place(clusters: &[&str], values: serde_json::Value) -> Place {
     let clusters = clusters.iter().map(|name| ClusterName::from(*name)).collect();
-    Place { clusters, settings: Settings::new(values, Vec::new()) }
+    Place { clusters, settings: Settings::new(values, Vec::new()), whole: true }
 }
 
 /// What is known of each release, in words.
@@ -112,6 +113,8 @@ async fn each_release_is_held_against_the_one_before_it() {
         let missing = [MissingValue { cluster: "c".into(), option: "host".to_string() }];
         assert_eq!(compared.missing(&newest, &some), missing, "who skips a release needs what it asked for");
         assert_eq!(compared.missing(&version("1.0.0"), &some), []);
+        let elsewhere = [place(&["a"], json!({"host": "x"})), Place { whole: false, ..place(&["c"], json!({})) }];
+        assert_eq!(compared.missing(&newest, &elsewhere), [], "it may come from elsewhere");
         // Nobody can see what is set.
         assert_eq!(compared.breaking(&newer, &[]).len(), 1);
     }
@@ -160,4 +163,10 @@ async fn a_long_way_is_compared_in_several_looks() {
     assert_eq!(unread, [5, 0, 0], "the newest come first");
     let known: BTreeSet<String> = told(&compared).into_iter().collect();
     assert_eq!(known.len(), 11);
+    // A run that ends has no second look.
+    let (source, pace) = (shelf.source.as_ref(), Pace { first: SignedDuration::ZERO, last: SignedDuration::ZERO });
+    let lowest = version("1.0.0");
+    let once = (pace, true);
+    let compared = compared::ask(Compared::default(), source, &shelf.policy, &found, Some(&lowest), once, at(0)).await;
+    assert_eq!(told(&compared).into_iter().collect::<BTreeSet<String>>(), known);
 }
