@@ -35,9 +35,10 @@ pub(super) async fn ask(context: &mut Context, base: &Base, now: Timestamp) {
                 memory.checked = released::ask(checked, &hub, (policy, wiring), found, which, pace, now).await;
                 if let Some(source) = &memory.source {
                     let compared = std::mem::take(&mut memory.compared);
-                    let lowest = running.as_ref();
+                    // A rollback has to know what breaks, too.
+                    let which = (oldest.as_ref(), running.as_ref());
                     memory.compared =
-                        compared::ask(compared, source.as_ref(), policy, found, lowest, (pace, ends), now).await;
+                        compared::ask(compared, source.as_ref(), policy, found, which, (pace, ends), now).await;
                 }
             }
             memory.released_in = sources::of(&hub, wiring, &memory);

@@ -2,6 +2,7 @@
 //! repository sets. What follows from that is decided in `decide`; the comparison itself is in the package `compare`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use compare::{Change, Chart, Effect, Report, Settings, What};
@@ -21,6 +22,8 @@ const MOST: usize = 6;
 pub struct Compared {
     /// By the newer release of the two.
     steps: BTreeMap<Version, Step>,
+    /// The oldest that runs: what was required up to it is there, as far as it matters.
+    lowest: Option<Version>,
 }
 
 /// One release beside the one before it.
@@ -100,7 +103,11 @@ impl Compared {
     /// What has come to be required on the way to a release, and still is.
     fn required(&self, version: &Version) -> BTreeSet<String> {
         let mut required = BTreeSet::new();
-        for (_, step) in self.steps.range(..=version.clone()) {
+        let after = self.lowest.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
+        if self.lowest.as_ref().is_some_and(|lowest| lowest >= version) {
+            return required;
+        }
+        for (_, step) in self.steps.range((after, Bound::Included(version))) {
             for change in step.became.iter().flat_map(|report| &report.changes) {
                 let no_more = [What::OptionOptional, What::OptionRemoved, What::OptionRequiredWithDefault];
                 if change.what == What::OptionRequired {
@@ -130,18 +137,19 @@ fn concern(change: &Change, places: &[Place]) -> Option<Breaking> {
 }
 
 /// Compares the releases of a plugin that are on their way, each with the one before it: newer than the oldest that
-/// runs, and accepted by the policy. A run that ends compares all of them at once.
+/// runs or may come back, and accepted by the policy. A run that ends compares all of them at once.
 pub async fn ask(
     mut compared: Compared,
     source: &dyn Source,
     policy: &PluginPolicy,
     found: &BTreeMap<Version, Found>,
-    lowest: Option<&Version>,
+    (oldest, lowest): (Option<&Version>, Option<&Version>),
     (pace, at_once): (Pace, bool),
     now: Timestamp,
 ) -> Compared {
-    let comes = |version: &&Version| match lowest {
-        Some(lowest) => *version == lowest || *version > lowest && is_accepted(policy, version),
+    compared.lowest = lowest.cloned();
+    let comes = |version: &&Version| match oldest {
+        Some(oldest) => *version == oldest || *version > oldest && is_accepted(policy, version),
         None => false,
     };
     let chain: Vec<&Version> = found.keys().filter(comes).collect();
@@ -168,11 +176,14 @@ pub async fn ask(
         let holds = if left == 0 && became.is_err() { SignedDuration::ZERO } else { holds };
         compared.steps.insert((*to).clone(), Step { from: (*from).clone(), became, at: now, digests, holds });
     }
-    if let (Some(lowest), Some(first)) = (lowest, chain.first().filter(|first| Some(**first) != lowest)) {
+    if let (Some(oldest), Some(first)) = (oldest, chain.first().filter(|first| Some(**first) != oldest)) {
         let digests = (None, found.get(*first).and_then(|found| found.digest.clone()));
-        let became = Err(format!("{lowest} is at its source no more"));
-        let step = Step { from: lowest.clone(), became, at: now, digests, holds: pace.last };
-        compared.steps.entry((*first).clone()).and_modify(|known| known.from = lowest.clone()).or_insert(step);
+        let became = Err(format!("{oldest} is at its source no more"));
+        let step = Step { from: oldest.clone(), became, at: now, digests, holds: pace.last };
+        // What was compared while it was there is known.
+        if compared.steps.get(*first).is_none_or(|known| known.from != *oldest) {
+            compared.steps.insert((*first).clone(), step);
+        }
     }
     compared
 }

@@ -13,7 +13,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("compare", 1_580),
     ("decide", 10_800),
     ("demo", 13_920),
-    ("edit", 3_350),
+    ("edit", 3_370),
     ("git", 1_940),
     ("hub", 4_560),
     ("init", 3_020),

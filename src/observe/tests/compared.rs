@@ -60,8 +60,16 @@ impl Shelf {
     async fn look(&self, compared: Compared, found: &BTreeMap<Version, Found>, lowest: &str, second: i64) -> Compared {
         let pace = Pace { first: SignedDuration::from_secs(60), last: SignedDuration::from_secs(600) };
         let lowest = version(lowest);
-        compared::ask(compared, self.source.as_ref(), &self.policy, found, Some(&lowest), (pace, false), at(second))
-            .await
+        compared::ask(
+            compared,
+            self.source.as_ref(),
+            &self.policy,
+            found,
+            (Some(&lowest), Some(&lowest)),
+            (pace, false),
+            at(second),
+        )
+        .await
     }
 }
 
@@ -115,6 +123,14 @@ async fn each_release_is_held_against_the_one_before_it() {
         assert_eq!(compared.missing(&version("1.0.0"), &some), []);
         let elsewhere = [place(&["a"], json!({"host": "x"})), Place { whole: false, ..place(&["c"], json!({})) }];
         assert_eq!(compared.missing(&newest, &elsewhere), [], "it may come from elsewhere");
+        // Once all run it, it is required no more; a rollback still has to know that it breaks.
+        let (oldest, running) = (version("1.0.0"), version("1.1.0"));
+        let (which, pace) =
+            ((Some(&oldest), Some(&running)), Pace { first: SignedDuration::ZERO, last: SignedDuration::ZERO });
+        let (source, policy) = (shelf.source.as_ref(), &shelf.policy);
+        let later = compared::ask(Compared::default(), source, policy, &found, which, (pace, false), at(0)).await;
+        assert_eq!((later.missing(&newest, &some), later.breaking(&newer, &nobody).len()), (Vec::new(), 1));
+        assert_eq!(later.missing(&newer, &some), []);
         // Nobody can see what is set.
         assert_eq!(compared.breaking(&newer, &[]).len(), 1);
     }
@@ -140,8 +156,11 @@ async fn what_cannot_be_read_is_no_release_without_differences() {
     mended.extend(shelf.found().await);
     let compared = shelf.look(compared, &mended, "1.0.0", 31).await;
     assert_eq!(compared.breaking(&version("1.1.0"), &[]), [], "other content is another release");
-    // What runs is at its source no more.
+    // What runs is at its source no more; what was compared before is known.
     let gone: BTreeMap<Version, Found> = found.into_iter().filter(|(version, _)| version.as_str() != "1.0.0").collect();
+    let compared = shelf.look(compared, &gone, "1.0.0", 32).await;
+    assert_eq!(told(&compared).len(), 1);
+    assert!(!told(&compared)[0].contains("no more"), "{:?}", told(&compared));
     let compared = shelf.look(Compared::default(), &gone, "1.0.0", 0).await;
     assert_eq!(told(&compared), ["1.1.0 1.0.0 1.0.0 is at its source no more"]);
     assert_eq!(compared.breaking(&version("1.1.0"), &[]).len(), 1);
@@ -167,6 +186,8 @@ async fn a_long_way_is_compared_in_several_looks() {
     let (source, pace) = (shelf.source.as_ref(), Pace { first: SignedDuration::ZERO, last: SignedDuration::ZERO });
     let lowest = version("1.0.0");
     let once = (pace, true);
-    let compared = compared::ask(Compared::default(), source, &shelf.policy, &found, Some(&lowest), once, at(0)).await;
+    let compared =
+        compared::ask(Compared::default(), source, &shelf.policy, &found, (Some(&lowest), Some(&lowest)), once, at(0))
+            .await;
     assert_eq!(told(&compared).into_iter().collect::<BTreeSet<String>>(), known);
 }
