@@ -13,6 +13,8 @@ use super::ReleaseNote;
 const CAP: usize = 24_000;
 /// The differences of one release that are not folded.
 const OPEN: usize = 20;
+/// Up to so many others are not folded either.
+const FEW: usize = 3;
 /// The differences of one release that are folded.
 const FOLDED: usize = 150;
 /// The most characters of the lines of one file.
@@ -61,7 +63,10 @@ fn block(version: &Version, found: &Differences) -> String {
         out.push_str(&format!("- ⚠️ {}\n", sentence(&change.to_string())));
     }
     let folded: Vec<&Change> = rest.iter().chain(&others).copied().collect();
-    if folded.is_empty() {
+    if folded.len() + report.more <= FEW {
+        for change in &folded {
+            out.push_str(&format!("- {}\n", sentence(&change.to_string())));
+        }
         out.push('\n');
     } else {
         let more = if open.is_empty() { "" } else { "more " };
