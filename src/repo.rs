@@ -1,7 +1,7 @@
 //! One repository as the line works with it: its hub, its clone, its ledger, and who writes there. What is read of it is
 //! in `observe`, what is done to it in `act`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, anyhow};
@@ -24,6 +24,8 @@ pub struct Repo {
     pub seal: Seal,
     /// The ledger, once it was read.
     pub ledger: Option<Branch>,
+    /// Where clones of repositories lie that its policy names.
+    pub others: PathBuf,
     store: Arc<Mutex<Store>>,
 }
 
@@ -36,7 +38,8 @@ impl Repo {
     pub fn open(repository: Repository, hub: RepoHub, seal: Seal, data: &Path) -> anyhow::Result<Self> {
         let folder = data.join(format!("{}.git", repository.id));
         let store = Store::open(&folder).with_context(|| format!("the clone in {}", folder.display()))?;
-        Ok(Self { repository, hub, seal, ledger: None, store: Arc::new(Mutex::new(store)) })
+        let others = data.join(format!("{}.sources", repository.id));
+        Ok(Self { repository, hub, seal, ledger: None, others, store: Arc::new(Mutex::new(store)) })
     }
 
     /// `owner/name`.

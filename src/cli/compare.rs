@@ -11,7 +11,7 @@ use decide::Version;
 
 use super::arguments::Compare;
 use super::run::say;
-use crate::observe::chart::{Found, source};
+use crate::observe::chart::{Found, Mirrors, source};
 use crate::observe::net::{Given, Logins, Net, NetSettings};
 use crate::policy::wiring;
 use crate::proxies::Proxies;
@@ -110,9 +110,9 @@ async fn fetched(named: &str, net: &Net) -> anyhow::Result<bytes::Bytes> {
             wiring::Chart::Http { repository: repository.to_string(), name: name.to_string() }
         }
     };
-    let source = source(&chart, net)?;
+    let source = source(&chart, net, &Mirrors::default())?;
     let found: Option<Found> = source.describe(&version).await?;
     let found = found.with_context(|| format!("{address} has no {version}"))?;
-    let package = source.package(&found).await?;
+    let package = source.contents(&found).await?.and_then(|contents| contents.package);
     package.with_context(|| format!("the package of {version} is not at {address}"))
 }

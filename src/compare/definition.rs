@@ -83,6 +83,12 @@ impl Definition {
         self.options.iter().filter(move |(_, option)| needed(option)).map(|(name, _)| name.as_str())
     }
 
+    /// Whether a value that its chart has come to require has a default here.
+    pub(crate) fn sets(&self, change: &Change) -> bool {
+        change.what == What::OptionRequired
+            && self.options.get(&change.at).is_some_and(|option| option.default.is_some())
+    }
+
     fn side(&self) -> Side {
         let app_version = self.chart.as_ref().map_or("", |chart| &chart.version);
         Side { name: visible(&self.name), version: visible(&self.version), app_version: visible(app_version) }

@@ -81,7 +81,36 @@ impl Report {
     }
 }
 
-/// Compares two releases.
+/// A release: a chart, or a definition with the chart behind it, if it has one.
+#[derive(Debug)]
+pub struct Release {
+    /// The definition.
+    pub definition: Option<Definition>,
+    /// The chart.
+    pub chart: Option<Chart>,
+}
+
+/// Compares two releases of either kind; none where they are not of the same.
+pub fn compare_releases(old: &Release, new: &Release) -> Option<Report> {
+    let charts = old.chart.as_ref().zip(new.chart.as_ref()).map(|(old, new)| compare(old, new));
+    match (&old.definition, &new.definition) {
+        (None, None) => charts,
+        (Some(before), Some(after)) => {
+            let mut report = compare_definitions(before, after);
+            let Some(mut below) = charts else { return Some(report) };
+            // The definition says that, too; and what it sets is set.
+            below.changes.retain(|change| change.what != What::ChartRenamed && !after.sets(change));
+            report.changes.append(&mut below.changes);
+            let more = below.more;
+            let mut report = Report::of(report.old, report.new, report.changes, below.diffs);
+            report.more += more;
+            Some(report)
+        }
+        (Some(_), None) | (None, Some(_)) => None,
+    }
+}
+
+/// Compares two releases of a chart.
 pub fn compare(old: &Chart, new: &Chart) -> Report {
     let mut changes = Vec::new();
     let (before, after) = (old.defaults(), new.defaults());

@@ -56,6 +56,10 @@ fn unfit(facts: &Facts<'_>, tier_index: usize, version: &Version) -> Option<Obst
         let why = Reason::DigestChanged { version: version.clone(), pinned, found };
         return Some(Obstacle::refused(why));
     }
+    if let Some(why) = &release.incomplete {
+        let why = Reason::Unread { what: version.to_string(), why: why.clone() };
+        return Some(Obstacle::new(Lasts::Unread, why));
+    }
     same_content(facts, tier, version).map(Obstacle::refused)
 }
 
@@ -280,6 +284,23 @@ mod tests {
             doings(&world)
         };
         assert_eq!([opens("~1.1"), opens("~1")], [["open 1.1.0 on bronze"], ["open 1.2.0 on bronze"]]);
+    }
+
+    /// A definition may be there before its chart, and lose it later.
+    #[test]
+    fn what_is_not_all_there_waits_and_is_passed_over() {
+        let torn = |world: &mut Snapshot, which: &str| {
+            let Read::Known(releases) = &mut facts(world).releases else { unreachable!() };
+            let of = releases.iter_mut().filter(|release| release.version == version(which));
+            of.for_each(|release| release.incomplete = Some("its chart is not there".to_string()));
+        };
+        let mut world = ready();
+        assert_eq!(doings(&world), ["merge 1.1.0 on bronze"]);
+        torn(&mut world, "1.1.0");
+        assert_eq!(doings(&world), [""; 0], "it is neither merged nor taken back");
+        publish(&mut world, &["1.0.0", "1.1.0", "1.2.0", "1.3.0"]);
+        torn(&mut world, "1.3.0");
+        assert_eq!(doings(&world), ["open 1.2.0 on qa", "merge 1.1.0 on bronze"]);
     }
 
     /// The oldest and the newest have the content of 1.1.0; this is what one between them has.

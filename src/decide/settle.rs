@@ -56,10 +56,10 @@ fn base(draft: &mut Draft<'_>, tier: &Tier) {
     draft.note(&tier.name, landing::departures(&draft.facts, tier));
 }
 
-/// The digest of a release is pinned when we first see it.
+/// The digest of a release is pinned when we first see it whole.
 fn first_sights(facts: &Facts<'_>) -> Vec<Entry> {
     let Ok(releases) = facts.releases() else { return Vec::new() };
-    let mut fresh: Vec<_> = releases.iter().collect();
+    let mut fresh: Vec<_> = releases.iter().filter(|release| release.incomplete.is_none()).collect();
     fresh.sort_by(|a, b| a.version.cmp(&b.version).then_with(|| a.version.as_str().cmp(b.version.as_str())));
     fresh.dedup_by(|a, b| a.version == b.version);
     let mut seen: Vec<&Version> = facts.page.releases.iter().map(|seen| &seen.version).collect();

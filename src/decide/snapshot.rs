@@ -143,6 +143,9 @@ pub struct Release {
     /// What else of it breaks, as facts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub breaking: Vec<BreakingFact>,
+    /// What of it is not there yet, or cannot be read: it waits for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incomplete: Option<String>,
     /// Steps to it that its author says must not be taken (chart annotation).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocks: Vec<ChartBlock>,

@@ -14,7 +14,7 @@ use super::clusters::{Clusters, GitSource};
 use super::github::{self, Access, AppSettings, GitHub, Protection, Role, Rule};
 use super::loopback::{free_port, locked, random_hex, write_private};
 use super::story::chronicle::Chronicle;
-use super::story::fleet::{self, NAME, OWNER, PLUGINS, TEAM};
+use super::story::fleet::{self, EXTENSIONS, NAME, OWNER, PLUGINS, TEAM};
 use super::story::people;
 
 /// The ordinary App.
@@ -108,10 +108,12 @@ impl World {
         let mut hub = github::Options::new(dir.join("github"));
         hub.listen.set_port(options.hub_port);
         let github = GitHub::start(hub).await?;
-        let mut files: Vec<(String, String)> = fleet::files(&charts).into_iter().collect();
+        let catalog = format!("{}/{OWNER}/{EXTENSIONS}", github.url());
+        let mut files: Vec<(String, String)> = fleet::files(&charts, &catalog).into_iter().collect();
         let policy = options.onboarding.then(|| files.extract_if(.., |(path, _)| path == fleet::POLICY_FILE).next());
         let policy = policy.flatten().map(|(_, text)| text);
         let (app, bypass) = furnish(&github, &files)?;
+        stock(&github, &charts)?;
         let repository = format!("{OWNER}/{NAME}");
         let source = GitSource {
             url: format!("{}/{repository}.git", github.url()),
@@ -130,7 +132,7 @@ impl World {
             webhook_secret: random_hex()?,
             repository,
             clusters: dir.join("clusters"),
-            allow_hosts: plain_hosts(&charts, &clusters),
+            allow_hosts: plain_hosts(github.url(), &charts, &clusters),
             listen: free_address()?,
             dashboard: free_address()?,
             user_token: github.add_token(VISITOR),
@@ -171,6 +173,16 @@ impl World {
     /// The hub, for acts of people and faults.
     pub fn github(&self) -> &GitHub {
         &self.github
+    }
+
+    /// Releases a definition with a chart behind it, which is published with the same word of its author.
+    ///
+    /// # Errors
+    /// When git or the registry refuses.
+    pub fn define(&self, plugin: &str, version: &str, chart: &str, notes: &str) -> anyhow::Result<()> {
+        self.charts.publish(plugin, chart, notes)?;
+        let text = fleet::definition(&self.charts, plugin, version, chart);
+        define(&self.github, &format!("{OWNER}/{EXTENSIONS}"), plugin, version, &text)
     }
 
     /// The chart registry, for releases.
@@ -225,10 +237,32 @@ impl World {
 fn publish(charts: &Charts) -> anyhow::Result<()> {
     for plugin in PLUGINS {
         let before = now() - SignedDuration::from_hours(30 * 24);
-        charts.publish_dated(plugin.name, plugin.before, "A quiet release", before)?;
-        charts.publish_dated(plugin.name, plugin.climbs, plugin.notes, now() - SignedDuration::from_hours(1))?;
+        let (old, new) = plugin.chart.unwrap_or((plugin.before, plugin.climbs));
+        charts.publish_dated(plugin.name, old, "A quiet release", before)?;
+        charts.publish_dated(plugin.name, new, plugin.notes, now() - SignedDuration::from_hours(1))?;
     }
     Ok(())
+}
+
+/// The catalog of definitions, each release of which is a commit with a tag.
+fn stock(github: &GitHub, charts: &Charts) -> anyhow::Result<()> {
+    let catalog = format!("{OWNER}/{EXTENSIONS}");
+    github.add_repository(OWNER, EXTENSIONS, &[("README.md".to_owned(), "# Plugins\n".to_owned())])?;
+    for plugin in PLUGINS {
+        let Some((old, new)) = plugin.chart else { continue };
+        for (version, chart) in [(plugin.before, old), (plugin.climbs, new)] {
+            let text = fleet::definition(charts, plugin.name, version, chart);
+            define(github, &catalog, plugin.name, version, &text)?;
+        }
+    }
+    Ok(())
+}
+
+/// A release of a definition, as the workflow of a catalog makes it: a commit, and a tag on it.
+fn define(github: &GitHub, catalog: &str, plugin: &str, version: &str, text: &str) -> anyhow::Result<()> {
+    let path = fleet::definition_path(plugin);
+    let commit = github.push_file(catalog, "main", people::OWNER, &path, text, &format!("{plugin} {version}"))?;
+    github.tag(catalog, people::OWNER, &format!("{plugin}/{version}"), &commit)
 }
 
 /// People, the config repo, both Apps and the rules that bind them.
@@ -282,9 +316,10 @@ fn write_key(dir: &Path, app: &AppSettings) -> anyhow::Result<PathBuf> {
     Ok(path)
 }
 
-fn plain_hosts(charts: &Charts, clusters: &Clusters) -> Vec<String> {
+fn plain_hosts(hub: &str, charts: &Charts, clusters: &Clusters) -> Vec<String> {
     let clusters = clusters.urls();
-    let hosts = clusters.values().map(|url| url.trim_start_matches("http://").to_owned());
+    let urls = clusters.values().map(String::as_str).chain([hub]);
+    let hosts = urls.map(|url| url.trim_start_matches("http://").to_owned());
     std::iter::once(charts.host()).chain(hosts).collect()
 }
 

@@ -69,17 +69,24 @@ pub struct Origin {
     pub url: String,
     /// The chart within a repository.
     pub chart: Option<String>,
+    /// The file of a definition, where it is a catalog.
+    pub definition: Option<String>,
 }
 
 impl Origin {
     /// A chart within a repository.
     fn within(url: &str, chart: &str) -> Self {
-        Self { url: url.to_string(), chart: Some(chart.to_string()) }
+        Self { chart: Some(chart.to_string()), ..Self::whole(url) }
     }
 
     /// The address of a chart.
     fn whole(url: &str) -> Self {
-        Self { url: url.to_string(), chart: None }
+        Self { url: url.to_string(), chart: None, definition: None }
+    }
+
+    /// A definition in a catalog.
+    fn catalog(url: &str, definition: &str) -> Self {
+        Self { definition: Some(definition.to_string()), ..Self::whole(url.trim_end_matches(".git")) }
     }
 
     /// In one spelling.

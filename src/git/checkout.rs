@@ -60,7 +60,7 @@ impl Checkout {
 
 impl Store {
     fn of(repo: Repository, root: &Path) -> Self {
-        Self { repo, limits: Limits::default(), folder: root.to_path_buf() }
+        Self { repo, limits: Limits::default(), folder: root.to_path_buf(), client: None }
     }
 }
 

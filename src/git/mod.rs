@@ -18,6 +18,7 @@ mod session;
 mod setup;
 mod signed;
 mod store;
+mod tags;
 #[cfg(test)]
 pub mod testing;
 mod texts;
@@ -35,4 +36,5 @@ pub use raw::Raw;
 pub use remote::Access;
 pub use signed::TreeDraft;
 pub use store::Store;
+pub use tags::Refs;
 pub use write::{Author, Draft, FileChange};

@@ -8,7 +8,6 @@ use git2::{Oid, PushOptions, RemoteCallbacks, Repository};
 
 use super::error::GitError;
 use super::remote::{Access, full};
-use super::session::Session;
 use super::store::{Store, oid, opened, sha};
 use super::transport::ADDRESS;
 
@@ -120,7 +119,7 @@ impl Store {
 
     /// One conversation.
     fn send<'a>(&self, access: &Access, repo: &Repository, aims: &[&Aim<'a>]) -> Result<Round<'a>, GitError> {
-        let session = Session::new(access, self.limits)?;
+        let session = self.session(access)?;
         let talk = Talk::default();
         let result = session.during(|| {
             let mut remote = repo.remote_anonymous(ADDRESS)?;

@@ -9,7 +9,6 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::error::{GitError, one_line};
 use super::read::has_commit;
-use super::session::Session;
 use super::store::{Store, oid, sha};
 use super::transport::ADDRESS;
 use crate::clock;
@@ -46,7 +45,7 @@ impl Store {
     /// As `tip`.
     pub fn tips(&self, access: &Access, branches: &[String]) -> Result<BTreeMap<String, Sha>, GitError> {
         let names = branches.iter().map(|branch| Ok((branch, full(branch)?))).collect::<Result<Vec<_>, GitError>>()?;
-        let session = Session::new(access, self.limits)?;
+        let session = self.session(access)?;
         let found = session.during(|| {
             let mut remote = self.repo.remote_anonymous(ADDRESS)?;
             let connection = remote.connect_auth(Direction::Fetch, None, None)?;
@@ -65,7 +64,7 @@ impl Store {
     /// `Unreachable`, `Denied`, `Missing` (the whole repository), `Malformed` or `Local`.
     pub fn fetch(&self, access: &Access, branch: &str, depth: Option<u32>) -> Result<Option<Sha>, GitError> {
         let name = full(branch)?;
-        let session = Session::new(access, self.limits)?;
+        let session = self.session(access)?;
         let found = session.during(|| {
             let mut remote = self.repo.remote_anonymous(ADDRESS)?;
             let mut connection = remote.connect_auth(Direction::Fetch, None, None)?;
@@ -115,7 +114,7 @@ impl Store {
         if has_commit(self, id) {
             return Ok(true);
         }
-        let session = Session::new(access, self.limits)?;
+        let session = self.session(access)?;
         let found = session.during(|| {
             let mut remote = self.repo.remote_anonymous(ADDRESS)?;
             let mut connection = remote.connect_auth(Direction::Fetch, None, None)?;

@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use git2::ErrorClass;
 use git2::transport::Service;
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER, USER_AGENT};
 use reqwest::{Client, Response, StatusCode};
 use tokio::runtime::Runtime;
 use url::Url;
@@ -20,6 +20,8 @@ use super::remote::Access;
 use super::transport::Call;
 use crate::proxies::Proxies;
 
+/// GitHub tells git clients by the first word.
+const AGENT: &str = concat!("git/2.0 (coldframe ", env!("CARGO_PKG_VERSION"), ")");
 /// A fetch needs a dozen requests at most; a server that makes it more plays with us.
 const MAX_REQUESTS: u32 = 64;
 
@@ -59,6 +61,8 @@ pub(super) struct Session {
     authorization: Option<HeaderValue>,
     hidden: Vec<String>,
     limits: Limits,
+    /// Instead of the room's own; for addresses that a file names.
+    client: Option<Client>,
     state: Mutex<State>,
 }
 
@@ -76,7 +80,7 @@ thread_local! {
 
 impl Session {
     /// Checks the address and prepares the header.
-    pub(super) fn new(access: &Access, limits: Limits) -> Result<Arc<Self>, GitError> {
+    pub(super) fn new(access: &Access, limits: Limits, client: Option<Client>) -> Result<Arc<Self>, GitError> {
         let refuse = |why: &str| Err(GitError::malformed(shown(&access.url), why));
         let Ok(parsed) = Url::parse(&access.url) else {
             return refuse("this is no address; give one such as https://github.com/acme/fleet.git");
@@ -104,7 +108,7 @@ impl Session {
             hidden = vec![token.reveal().to_string(), encoded];
         }
         let url = access.url.trim_end_matches('/').to_string();
-        Ok(Arc::new(Self { url, authorization, hidden, limits, state: Mutex::new(State::default()) }))
+        Ok(Arc::new(Self { url, authorization, hidden, limits, client, state: Mutex::new(State::default()) }))
     }
 
     /// Runs `work` with this session as the one that new connections of this thread belong to.
@@ -190,10 +194,10 @@ impl Session {
     pub(super) fn send(&self, call: &Call, body: Vec<u8>) -> Result<Response, GitError> {
         self.count(matches!(call.service, Service::ReceivePack))?;
         let engine = engine().map_err(|why| GitError::local("starting the HTTP client", why))?;
-        let client = &engine.client;
+        let client = self.client.as_ref().unwrap_or(&engine.client);
         let address = format!("{}{}", self.url, call.path);
         let mut request = if call.advertises() { client.get(address) } else { client.post(address).body(body) };
-        request = request.header(ACCEPT, call.answer);
+        request = request.header(USER_AGENT, AGENT).header(ACCEPT, call.answer);
         if let Some(kind) = call.question {
             request = request.header(CONTENT_TYPE, kind);
         }
@@ -274,8 +278,6 @@ fn start_engine() -> Result<Engine, String> {
     let runtime = builder.worker_threads(1).thread_name("git-http").enable_all().build().map_err(|e| e.to_string())?;
     let limits = Limits::default();
     let builder = Client::builder()
-        // GitHub tells git clients by the first word.
-        .user_agent(concat!("git/2.0 (coldframe ", env!("CARGO_PKG_VERSION"), ")"))
         .redirect(reqwest::redirect::Policy::none())
         .connect_timeout(limits.connect)
         .read_timeout(limits.read);

@@ -3,11 +3,15 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use git2::{Oid, Repository, RepositoryInitOptions, RepositoryOpenFlags};
+use reqwest::Client;
 
 use super::error::GitError;
-use super::session::Limits;
+use super::remote::Access;
+use super::session::{Limits, Session};
 use super::setup;
 use decide::Sha;
 
@@ -18,12 +22,15 @@ const MARKER_TEXT: &str = "A cache of git objects that Coldframe keeps. It may b
 /// Each fetch adds a pack and each commit some loose files; beyond this a fresh start is cheaper.
 const MAX_PACK_FILES: usize = 600;
 const MAX_LOOSE_FOLDER: usize = 200;
+/// The longest that one request to a repository of somebody else may take.
+const OF_OTHERS: Duration = Duration::from_secs(120);
 
 /// One bare repository on disk. It belongs to one job at a time; open it once per job.
 pub struct Store {
     pub(super) repo: Repository,
     pub(super) limits: Limits,
     pub(super) folder: PathBuf,
+    pub(super) client: Option<Client>,
 }
 
 impl Store {
@@ -45,7 +52,7 @@ impl Store {
             && !worn(folder)
             && let Ok(repo) = opened(folder)
         {
-            return Ok(Self { repo, limits: Limits::default(), folder: folder.to_path_buf() });
+            return Ok(Self { repo, limits: Limits::default(), folder: folder.to_path_buf(), client: None });
         }
         empty(folder).map_err(failed)?;
         fs::write(folder.join(MARKER), MARKER_TEXT).map_err(failed)?;
@@ -53,7 +60,20 @@ impl Store {
         options.bare(true).external_template(false).initial_head("coldframe-unused");
         let repo = Repository::init_opts(folder, &options)
             .map_err(|error| GitError::local(format!("making {}", folder.display()), error.message()))?;
-        Ok(Self { repo, limits: Limits::default(), folder: folder.to_path_buf() })
+        Ok(Self { repo, limits: Limits::default(), folder: folder.to_path_buf(), client: None })
+    }
+
+    /// A clone of a repository that a file names: it is reached by this client alone, which knows what may be asked, and
+    /// gives us less than one of our own may.
+    #[must_use]
+    pub fn of_others(mut self, client: Client) -> Self {
+        self.client = Some(client);
+        self.limits = Limits { advertised: 16 << 20, received: 128 << 20, request: OF_OTHERS, ..self.limits };
+        self
+    }
+
+    pub(super) fn session(&self, access: &Access) -> Result<Arc<Session>, GitError> {
+        Session::new(access, self.limits, self.client.clone())
     }
 
     /// Empties the cache; for a job that met broken objects in it. The next `open` starts anew.

@@ -179,7 +179,10 @@ fn spot(write: &WriteAt) -> String {
 
 /// As the policy names a chart: by a repository with an index, or as an OCI address.
 fn chart(origin: &Origin) -> String {
-    let Origin { url, chart } = origin;
+    let Origin { url, chart, definition } = origin;
+    if let Some(path) = definition {
+        return format!("{{catalog: {}, path: {}}}", scalar(url), scalar(path));
+    }
     let scheme = url.split_once("://").map(|(scheme, _)| scheme);
     match (scheme, chart) {
         (Some("http" | "https"), Some(chart)) => {

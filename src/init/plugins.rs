@@ -140,12 +140,12 @@ fn plugin(
     left_out: &mut Vec<(String, String)>,
 ) -> Result<Option<Plugin>, String> {
     let Part { name, chart, sights, all } = *part;
-    if let Some(sight) =
-        sights.iter().find(|sight| OF_DEFINITIONS.iter().any(|kind| sight.found.kind.starts_with(kind)))
-    {
+    let is_defined = |sight: &&&Sight| OF_DEFINITIONS.iter().any(|kind| sight.found.kind.starts_with(kind));
+    let catalog = |sight: &&Sight| sight.found.origin.as_ref().is_some_and(|origin| origin.definition.is_some());
+    if let Some(sight) = sights.iter().find(is_defined).filter(|_| !sights.iter().any(catalog)) {
         let held = sight.holds.as_deref().unwrap_or("1.0.0");
         return Err(format!(
-            "{held} is the version of the plugin's definition, which is not that of the chart that it brings; catalogs are no source of versions yet"
+            "{held} is the version of the plugin's definition, and no file says which catalog that is in; name it in `chart: {{catalog: …, path: …}}`"
         ));
     }
     if sights.iter().any(|sight| sight.found.kind == "chart of a definition") {
@@ -228,10 +228,11 @@ fn origin(chart: &str, sights: &[&Sight], survey: &Survey) -> Result<Origin, Str
                 .map(|(chart, source)| (chart.as_str(), source.as_str()))
                 .next()?,
         };
-        Some(Origin { url: survey.repositories.get(source)?.clone(), chart: Some(chart.to_string()) })
+        let (url, chart) = (survey.repositories.get(source)?.clone(), Some(chart.to_string()));
+        Some(Origin { url, chart, definition: None })
     });
     let oci = || sights.iter().find_map(|sight| survey.oci.get(&patch_of(sight)?));
-    let patched = || oci().map(|oci| Origin { url: oci.url.clone(), chart: None });
+    let patched = || oci().map(|oci| Origin { url: oci.url.clone(), chart: None, definition: None });
     let only = said.into_iter().next().or(through).or_else(patched);
     let only = only.ok_or_else(|| "no file says where its chart comes from".to_string())?;
     match only.url.split_once("://") {

@@ -9,6 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::plugins::Plugin;
 use super::sight::{Argo, Release, Sight};
+use super::text::scalar;
+use super::words::with_tier;
 use crate::edit::find::Object;
 pub(super) use line::Said;
 use line::{Line, UNKNOWN, hub, in_cluster, placed};
@@ -54,6 +56,9 @@ fn signal(sight: &Sight, plugin: &Plugin, said: &Said<'_>) -> Vec<Line> {
     if folders::is_of(sight, survey) {
         return folders::applications(sight, plugin, said);
     }
+    if sight.found.kind.starts_with("source of a Catalog") {
+        return presets(sight, said);
+    }
     if sight.helm.is_some() {
         return helm::secret(sight, said).into_iter().collect();
     }
@@ -80,6 +85,25 @@ fn signal(sight: &Sight, plugin: &Plugin, said: &Said<'_>) -> Vec<Line> {
         "ApplicationSet" => application_set(object, sight, plugin, said),
         _ => Vec::new(),
     }
+}
+
+/// Greenhouse: the presets that install a definition, by its own name or by an alias that a tier is a part of.
+fn presets(sight: &Sight, said: &Said<'_>) -> Vec<Line> {
+    let Said { survey, ladder, .. } = said;
+    let plugin = sight.found.names.first().map_or("", String::as_str);
+    let known = [plugin.to_string(), format!("{plugin}-{{tier}}"), format!("{{tier}}-{plugin}")];
+    let general = |name: &str| ladder.tier_in(name).map_or_else(|| name.to_string(), |tier| with_tier(name, tier));
+    let installs = survey.presets.iter().filter(|(_, definition)| known.contains(&general(definition)));
+    let catalog = sight.found.object.as_ref().filter(|object| object.kind == "Catalog");
+    let catalog = catalog.map(|object| general(&object.name));
+    let catalog = catalog.map_or_else(String::new, |name| format!(", catalog: {}", scalar(&name)));
+    let line = |(object, _): &(Object, String)| {
+        let namespace = object.namespace.as_deref().unwrap_or("greenhouse");
+        let about = placed(namespace, &general(&object.name));
+        let about = format!("{}{catalog}}}", about.trim_end_matches('}'));
+        Line { connection: hub(ladder), ..Line::of("pluginPreset", &about) }
+    };
+    installs.map(line).collect()
 }
 
 fn application_set(object: &Object, sight: &Sight, plugin: &Plugin, said: &Said<'_>) -> Vec<Line> {

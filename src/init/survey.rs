@@ -48,6 +48,8 @@ pub(super) struct Survey {
     pub archived: BTreeMap<String, usize>,
     /// What is installed without a version, with its file.
     pub floating: BTreeSet<(String, String)>,
+    /// PluginPresets of Greenhouse, with the names of their definitions.
+    pub presets: Vec<(Object, String)>,
     /// Folders of plugin definitions.
     pub definitions: BTreeSet<String>,
     pub engines: BTreeSet<Engine>,
@@ -181,6 +183,11 @@ impl Survey {
                 self.engines.insert(Engine::Flux);
             }
             ("argoproj.io", Some("ApplicationSet" | "Application"), object) => self.learn_argo(file, tree, object),
+            ("greenhouse.sap", Some("PluginPreset"), Some(object)) => {
+                let definition = text(&["spec", "plugin", "pluginDefinitionRef", "name"]);
+                self.presets.extend(definition.map(|definition| (object, definition)));
+                self.engines.insert(Engine::Greenhouse);
+            }
             ("greenhouse.sap", Some(kind), _) => {
                 if kind.ends_with("PluginDefinition") {
                     self.definitions.extend(file.rfind('/').map(|end| file[..=end].to_string()));

@@ -387,11 +387,13 @@ fn what_a_person_has_to_know_is_said() {
 
 /// The tag of a catalog is that of a definition, and its number need not be the chart's.
 #[test]
-fn a_catalog_is_left_out_with_the_reason() {
+fn a_catalog_is_followed_by_the_versions_of_its_definitions() {
     let found = propose(&samples().join("greenhouse"), &|_| ()).unwrap();
-    assert!(found.plugins.is_empty() && !found.policy.contains("{version}"), "{}", found.policy);
-    assert_eq!(found.left_out.len(), 2);
-    assert!(found.left_out.iter().all(|(_, why)| why.contains("version of the plugin's definition")));
+    assert_eq!(found.plugins.len(), 2, "{}", found.policy);
+    let catalog = "chart: {catalog: https://github.com/shop/extensions, path: perses/plugindefinition.yaml}";
+    let preset = "- pluginPreset: {namespace: shop, name: \"perses-{tier}\"}";
+    assert!(found.policy.contains(catalog) && found.policy.contains(preset), "{}", found.policy);
+    // A definition itself is what a catalog has, and runs nowhere.
     let definition = "apiVersion: greenhouse.sap/v1alpha1\nkind: PluginDefinition\nmetadata: {name: perses}\n\
                       spec: {version: 0.8.11, helmChart: {name: perses, repository: 'oci://registry.example/charts', version: 0.14.11}}\n";
     let found = proposed(&[("perses/plugindefinition.yaml", definition)]);
@@ -400,6 +402,16 @@ fn a_catalog_is_left_out_with_the_reason() {
         "{:?}",
         found.left_out
     );
+    // A preset alone does not say which catalog it takes a definition from.
+    let preset = |tier: &str| {
+        format!(
+            "apiVersion: greenhouse.sap/v1alpha1\nkind: PluginPreset\nmetadata: {{name: perses-{tier}}}\n\
+             spec: {{clusterSelector: {{matchLabels: {{tier: {tier}}}}}, plugin: {{pluginDefinition: perses, \
+             pluginDefinitionVersion: 0.8.11}}}}\n"
+        )
+    };
+    let found = proposed(&[("qa/perses.yaml", &preset("qa")), ("gold/perses.yaml", &preset("gold"))]);
+    assert!(found.left_out[0].1.contains("no file says which catalog that is in"), "{:?}", found.left_out);
 }
 
 /// What stands between the markers of a template is found as the editor finds it, and what a chart makes is not.

@@ -2,11 +2,13 @@
 //! them. How a source is asked is in `releases`.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use decide::{PluginName, Version};
 use jiff::{SignedDuration, Timestamp};
 
 use super::base::Base;
+use super::chart::Mirrors;
 use super::context::{Context, SourceMemory};
 use super::released::Pace;
 use super::{compared, released, releases, sources};
@@ -18,6 +20,7 @@ pub(super) async fn ask(context: &mut Context, base: &Base, now: Timestamp) {
     let loaded: &Loaded = &base.loaded;
     let mut known = std::mem::take(&mut context.memory.sources);
     let (first, ends) = (context.look_again * 2, context.only_needed);
+    let mirrors = Arc::clone(context.memory.mirrors.get_or_insert_with(|| Arc::new(Mirrors::in_folder(context.repo.others.clone()))));
     let asks = loaded.policy.plugins.iter().filter_map(|policy| {
         let plugin = &policy.name;
         let wiring = loaded.wiring.plugins.get(plugin)?;
@@ -25,9 +28,10 @@ pub(super) async fn ask(context: &mut Context, base: &Base, now: Timestamp) {
         let oldest = running.clone().into_iter().chain(before(ledger, base, plugin)).min();
         let under_way = under_way(ledger, plugin);
         let last = SignedDuration::try_from(wiring.poll).unwrap_or(first);
-        let (memory, net, hub) = (known.remove(plugin), std::sync::Arc::clone(&context.net), context.repo.hub.clone());
+        let (memory, net, hub) = (known.remove(plugin), Arc::clone(&context.net), context.repo.hub.clone());
+        let mirrors = Arc::clone(&mirrors);
         Some(async move {
-            let mut memory = releases::ask(memory, wiring, &net, oldest.as_ref(), now).await;
+            let mut memory = releases::ask(memory, wiring, (&net, &mirrors), oldest.as_ref(), now).await;
             if let Ok(found) = &memory.said {
                 let checked = std::mem::take(&mut memory.checked);
                 let which = (running.as_ref(), &under_way);

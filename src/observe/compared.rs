@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use compare::{Change, Chart, Effect, Report, Settings, What};
+use compare::{Change, Chart, Definition, Effect, Release, Report, Settings, What};
 use decide::snapshot::{Breaking, BreakingFact, MissingValue};
 use decide::{ClusterName, Digest, PluginPolicy, Version};
 use jiff::{SignedDuration, Timestamp};
 
-use super::chart::{Found, Source};
+use super::chart::{Contents, Found, Source};
 use super::released::{Pace, may_come};
 use crate::tell::Differences;
 
@@ -154,7 +154,7 @@ pub async fn ask(
     };
     let chain: Vec<&Version> = found.keys().filter(comes).collect();
     compared.steps.retain(|version, _| chain.contains(&version));
-    let mut charts: BTreeMap<Version, Result<Arc<Chart>, String>> = BTreeMap::new();
+    let mut read: BTreeMap<Version, Result<Arc<Release>, String>> = BTreeMap::new();
     let (pairs, mut left) = (chain.windows(2).rev(), if at_once { usize::MAX } else { MOST });
     for pair in pairs {
         let [from, to] = pair else { continue };
@@ -168,7 +168,7 @@ pub async fn ask(
         let became = match left.checked_sub(1) {
             Some(fewer) => {
                 left = fewer;
-                step(source, (old, new), &mut charts).await
+                step(source, (old, new), &mut read).await
             }
             None => Err("it was not read yet".to_string()),
         };
@@ -205,27 +205,28 @@ impl Step {
 async fn step(
     source: &dyn Source,
     (old, new): (&Found, &Found),
-    charts: &mut BTreeMap<Version, Result<Arc<Chart>, String>>,
+    read: &mut BTreeMap<Version, Result<Arc<Release>, String>>,
 ) -> Result<Arc<Report>, String> {
-    let new = chart(source, new, charts).await?;
-    let old = chart(source, old, charts).await?;
-    let compared = tokio::task::spawn_blocking(move || compare::compare(&old, &new)).await;
-    compared.map(Arc::new).map_err(|error| error.to_string())
+    let new = release(source, new, read).await?;
+    let old = release(source, old, read).await?;
+    let compared = tokio::task::spawn_blocking(move || compare::compare_releases(&old, &new)).await;
+    let compared = compared.map_err(|error| error.to_string())?;
+    compared.map(Arc::new).ok_or_else(|| "one of the two has no chart".to_string())
 }
 
-/// The chart of a release; one that was read for the pair before is not read again.
-async fn chart(
+/// The contents of a release; one that was read for the pair before is not read again.
+async fn release(
     source: &dyn Source,
     found: &Found,
-    charts: &mut BTreeMap<Version, Result<Arc<Chart>, String>>,
-) -> Result<Arc<Chart>, String> {
-    if let Some(known) = charts.get(&found.version) {
+    known: &mut BTreeMap<Version, Result<Arc<Release>, String>>,
+) -> Result<Arc<Release>, String> {
+    if let Some(known) = known.get(&found.version) {
         return known.clone();
     }
     let version = &found.version;
-    let read = match source.package(found).await {
-        Ok(Some(package)) => {
-            let read = tokio::task::spawn_blocking(move || Chart::read(&package)).await;
+    let read = match source.contents(found).await {
+        Ok(Some(contents)) => {
+            let read = tokio::task::spawn_blocking(move || read(&contents)).await;
             read.map_err(|error| error.to_string()).and_then(|read| read.map_err(|error| error.to_string()))
         }
         Ok(None) => Err("it is not there".to_string()),
@@ -233,9 +234,15 @@ async fn chart(
     };
     let read = read.map(Arc::new).map_err(|why| format!("the package of {version}: {why}"));
     // Two are enough: the pairs go down one by one.
-    if charts.len() > 2 {
-        charts.pop_last();
+    if known.len() > 2 {
+        known.pop_last();
     }
-    charts.insert(version.clone(), read.clone());
+    known.insert(version.clone(), read.clone());
     read
+}
+
+fn read(contents: &Contents) -> Result<Release, compare::Refusal> {
+    let definition = contents.definition.as_deref().map(Definition::read).transpose()?;
+    let chart = contents.package.as_deref().map(Chart::read).transpose()?;
+    Ok(Release { definition, chart })
 }

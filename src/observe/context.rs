@@ -8,7 +8,7 @@ use decide::{PluginName, PullNumber, Sha, TierName, Version};
 use jiff::{SignedDuration, Timestamp};
 use url::Url;
 
-use super::chart::{Found, Source};
+use super::chart::{Found, Mirrors, Source};
 use super::cluster::Clusters;
 use super::compared::Compared;
 use super::net::Net;
@@ -75,6 +75,8 @@ pub struct Memory {
     pub broken: Option<String>,
     /// Chart sources, with what they said last.
     pub sources: BTreeMap<PluginName, SourceMemory>,
+    /// Clones of repositories that these lie in.
+    pub mirrors: Option<Arc<Mirrors>>,
     /// Answers of the hub that hold for a minute.
     pub hub: super::hub_cache::HubCache,
     /// What those said that are no clusters, and since when clusters run what they run.

@@ -140,6 +140,15 @@ impl Net {
         self.rules.check(url)
     }
 
+    /// A client that asks what may be asked and nothing else, for who speaks another protocol over it: it follows no
+    /// redirect. The address itself has to pass [`Net::check`].
+    ///
+    /// # Errors
+    /// Where the system has no root certificates.
+    pub fn guarded(&self) -> Result<reqwest::Client, NetError> {
+        client(&self.rules, reqwest::redirect::Policy::none())
+    }
+
     /// The credentials for the host of this address.
     ///
     /// # Errors

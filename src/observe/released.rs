@@ -192,6 +192,7 @@ fn usual(policy: &PluginPolicy, wiring: &PluginWiring, version: &Version) -> Vec
     let chart = match &wiring.chart {
         Chart::Http { name, .. } => name.as_str(),
         Chart::Oci { reference, .. } => reference.rsplit('/').next().unwrap_or(reference),
+        Chart::Catalog { .. } => return vec![format!("{}/{}", wiring.chart.name(), version.as_str())],
     };
     let number = number(version);
     let mut tags = vec![format!("v{number}"), number.to_string(), format!("{chart}-{number}")];

@@ -8,7 +8,7 @@ use decide::snapshot::{Read, Release};
 use decide::{PluginName, Version};
 use jiff::{SignedDuration, Timestamp};
 
-use super::chart::{self, Found, Source, SourceError};
+use super::chart::{self, Found, Mirrors, Source, SourceError};
 use super::compared::{Compared, Place};
 use super::net::Net;
 use super::released::Checked;
@@ -23,13 +23,13 @@ const MOST: usize = 50;
 pub async fn ask(
     memory: Option<SourceMemory>,
     wiring: &PluginWiring,
-    net: &Net,
+    (net, mirrors): (&Net, &Mirrors),
     lowest: Option<&Version>,
     now: Timestamp,
 ) -> SourceMemory {
     let mut memory = match memory {
         Some(memory) if memory.chart == wiring.chart => memory,
-        Some(_) | None => fresh(wiring, net),
+        Some(_) | None => fresh(wiring, net, mirrors),
     };
     let poll = SignedDuration::try_from(wiring.poll).unwrap_or(SignedDuration::from_mins(5));
     if memory.due(poll).is_some_and(|due| due > now) {
@@ -83,13 +83,14 @@ fn release(found: &Found, memory: &SourceMemory, places: &[Place]) -> Release {
         marked_breaking: found.marked_breaking,
         checks: memory.checked.of(&found.version),
         breaking: memory.compared.breaking(&found.version, places),
+        incomplete: found.incomplete.clone(),
         blocks: found.blocks.clone(),
         missing_values: memory.compared.missing(&found.version, places),
     }
 }
 
-fn fresh(wiring: &PluginWiring, net: &Net) -> SourceMemory {
-    let (source, said) = match chart::source(&wiring.chart, net) {
+fn fresh(wiring: &PluginWiring, net: &Net, mirrors: &Mirrors) -> SourceMemory {
+    let (source, said) = match chart::source(&wiring.chart, net, mirrors) {
         Ok(source) => (Some(Arc::from(source)), Err("it was not asked yet".to_string())),
         Err(error) => (None, Err(error.to_string())),
     };
@@ -134,11 +135,12 @@ mod tests {
             released: Released::default(),
         };
         let net = Net::new(vec![host]).unwrap();
+        let mirrors = Mirrors::default();
         let begun: Timestamp = "2026-11-24T12:00:00Z".parse().unwrap();
         let (mut memory, mut asks) = (None, Vec::new());
         for second in 0..3600 {
             let now = begun + SignedDuration::from_secs(second);
-            let mut asked = ask(memory, &wiring, &net, None, now).await;
+            let mut asked = ask(memory, &wiring, (&net, &mirrors), None, now).await;
             if asked.asked == Some(now) {
                 asks.push(second);
             }

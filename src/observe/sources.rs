@@ -30,6 +30,9 @@ fn of_address(chart: &Chart) -> Vec<String> {
         Chart::Http { repository, .. } => {
             Url::parse(repository).ok().and_then(|url| served(&url)).into_iter().collect()
         }
+        Chart::Catalog { repository, .. } => {
+            Url::parse(repository).ok().and_then(|url| repository_in(&url)).into_iter().collect()
+        }
         Chart::Oci { reference, .. } => {
             let path = reference.split_once('/').map_or("", |(_, path)| path);
             let mut parts = path.split('/');
@@ -54,6 +57,7 @@ mod tests {
     fn an_address_says_whose_it_is() {
         let http = |repository: &str| Chart::Http { repository: repository.into(), name: "loki".into() };
         let oci = |reference: &str| Chart::Oci { reference: reference.into(), plain: false };
+        let catalog = |repository: &str| Chart::Catalog { repository: repository.into(), path: "loki/x.yaml".into() };
         for (chart, names) in [
             (http("https://acme.github.io/charts"), &["acme/charts"][..]),
             (http("https://acme.github.io/"), &["acme/acme.github.io"]),
@@ -62,6 +66,7 @@ mod tests {
             (http("https://charts.example/"), &[]),
             (oci("ghcr.io/acme/charts/loki"), &["acme/charts/loki", "acme/charts"]),
             (oci("ghcr.io/acme/loki"), &["acme/loki", "acme/loki"]),
+            (catalog("https://github.com/acme/extensions.git"), &["acme/extensions"]),
         ] {
             assert_eq!(of_address(&chart), names, "{chart:?}");
         }

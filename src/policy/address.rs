@@ -29,6 +29,11 @@ scalar!(
     ChartName(String), "the name of a chart", chart_name,
     {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,250}$"}
 );
+scalar!(
+    /// The file of a definition in a catalog.
+    DefinitionPath(String), "a file such as `perses/plugindefinition.yaml`", definition_path,
+    {"type": "string", "maxLength": 500, "examples": ["perses/plugindefinition.yaml"]}
+);
 
 scalar!(
     /// A repository at the hub.
@@ -108,6 +113,30 @@ fn chart_name(text: &str) -> Result<String, Refusal> {
         return Ok(text.to_string());
     }
     Err(Refusal::new(format!("{} is not the name of a chart", quoted(text))).help("letters, digits, `-`, `_` and `.`"))
+}
+
+/// The chart that a definition names by its repository and name, which are a stranger's words.
+///
+/// # Errors
+/// Says what is wrong with which of them.
+pub fn defined_chart(address: &str, name: &str) -> Result<Chart, String> {
+    let words = |refusal: Refusal| refusal.why;
+    let name = chart_name(name).map_err(words)?;
+    if address.starts_with("oci") {
+        return oci(&format!("{}/{name}", address.trim_end_matches('/'))).map_err(words);
+    }
+    Ok(Chart::Http { repository: repository(address).map_err(words)?, name })
+}
+
+/// The file of a definition: it lies in a folder of its own, which names the plugin.
+fn definition_path(text: &str) -> Result<String, Refusal> {
+    let part = |part: &str| !matches!(part, "" | "." | "..") && !part.chars().any(|c| c.is_control() || c == '\\');
+    let yaml = [".yaml", ".yml"].iter().any(|end| text.ends_with(end));
+    if text.len() > 500 || !yaml || !text.contains('/') || !text.split('/').all(part) {
+        return Err(Refusal::new(format!("{} is not the file of a definition", quoted(text)))
+            .help("write its path from the root of the catalog, such as `perses/plugindefinition.yaml`"));
+    }
+    Ok(text.to_string())
 }
 
 /// A repository of the hub by owner and name: the hub itself is the operator's.

@@ -184,6 +184,7 @@ fn plugin_words(plugin: &PluginPolicy, wiring: &PluginWiring, ladder: &[Tier]) -
         Chart::Http { repository, name } => format!("{name} of {repository}"),
         Chart::Oci { reference, plain: false } => format!("oci://{reference}"),
         Chart::Oci { reference, plain: true } => format!("oci+http://{reference}"),
+        Chart::Catalog { repository, path } => format!("{path} of {repository}"),
     }];
     parts.push(match &plugin.constraint {
         Some(constraint) => format!("versions {}", constraint.as_str()),

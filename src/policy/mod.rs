@@ -21,6 +21,7 @@ mod tests;
 
 use decide::{Policy, Tier};
 
+pub use address::defined_chart;
 pub use alone::signal_settings;
 pub use check::{check, check_in, check_resolved, good};
 pub use limits::{Mode, OperatorLimits, Setting, limits_schema};

@@ -280,6 +280,13 @@ pub enum Chart {
         /// Plain HTTP; only for loopback registries (`oci+http://` in the file).
         plain: bool,
     },
+    /// A definition in a catalog of Greenhouse: a git repository whose tags are `name/version`.
+    Catalog {
+        /// The address of the repository.
+        repository: String,
+        /// The file of the definition in it.
+        path: String,
+    },
 }
 
 impl Chart {
@@ -288,6 +295,8 @@ impl Chart {
         match self {
             Self::Http { name, .. } => name,
             Self::Oci { reference, .. } => reference.rsplit('/').next().unwrap_or(reference),
+            // By its folder, as a Catalog has it among its `resources`.
+            Self::Catalog { path, .. } => path.rsplit('/').nth(1).unwrap_or(path),
         }
     }
 
@@ -296,6 +305,7 @@ impl Chart {
         match self {
             Self::Http { repository, name } => chart_address(repository, Some(name)),
             Self::Oci { reference, .. } => chart_address(reference, None),
+            Self::Catalog { repository, .. } => chart_address(repository.trim_end_matches(".git"), None),
         }
     }
 }

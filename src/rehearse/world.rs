@@ -147,6 +147,7 @@ impl World {
                 breaking: Vec::new(),
                 blocks: Vec::new(),
                 missing_values: Vec::new(),
+                incomplete: None,
                 checks: Read::Known(Vec::new()),
             },
         );

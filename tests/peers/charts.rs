@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use coldframe::observe::chart::{Found, Source, SourceError, source};
+use coldframe::observe::chart::{Found, Mirrors, Source, SourceError, source};
 use coldframe::observe::net::{Logins, Net, NetSettings};
 use coldframe::policy::wiring::Chart;
 use serde_json::{Value, json};
@@ -102,7 +102,7 @@ fn plain(host: &str) -> Net {
 }
 
 fn oci(host: &str, net: &Net) -> Box<dyn Source> {
-    source(&Chart::Oci { reference: format!("{host}/charts/seedling"), plain: true }, net).unwrap()
+    source(&Chart::Oci { reference: format!("{host}/charts/seedling"), plain: true }, net, &Mirrors::default()).unwrap()
 }
 
 async fn versions(source: &dyn Source) -> Vec<String> {
@@ -142,13 +142,13 @@ async fn an_index_that_helm_wrote() {
     shed.helm(&index);
 
     let repository = |name: &str| Chart::Http { repository: format!("http://{host}"), name: name.to_owned() };
-    let from_index = source(&repository("seedling"), &plain(&host)).unwrap();
+    let from_index = source(&repository("seedling"), &plain(&host), &Mirrors::default()).unwrap();
     assert_eq!(versions(&*from_index).await, VERSIONS);
     for (version, digest) in VERSIONS.iter().zip(&digests) {
         assert_tells(&describe(&*from_index, version).await, version, digest);
     }
     assert_eq!(from_index.describe(&"2.0.0".parse().unwrap()).await.unwrap(), None);
-    let absent = source(&repository("weed"), &plain(&host)).unwrap().versions().await;
+    let absent = source(&repository("weed"), &plain(&host), &Mirrors::default()).unwrap().versions().await;
     assert!(matches!(absent, Err(SourceError::NoSuchChart { .. })), "{absent:?}");
 
     // The same version with other content.

@@ -99,7 +99,8 @@ impl World {
             };
             let named = undigested.is_none_or(|since| release.published >= since);
             let digest = release.shown.digest.clone().filter(|_| named);
-            Release { checks, digest, ..release.shown.clone() }
+            let incomplete = (self.now < release.complete).then(|| "its chart is not there".to_string());
+            Release { checks, digest, incomplete, ..release.shown.clone() }
         };
         there.map(shown).collect()
     }

@@ -4,7 +4,7 @@ use decide::constraint::Constraint;
 use decide::model::PluginPolicy;
 use decide::snapshot::Release;
 use decide::{Digest, PluginName, Version as Shown};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use semver::{BuildMetadata, Version};
 
 use crate::rng::Rng;
@@ -27,6 +27,8 @@ pub struct Published {
     /// When the checks of its commit end, and whether they are green then.
     pub checked: Timestamp,
     pub green: bool,
+    /// When all of it is there: a definition may come before its chart.
+    pub complete: Timestamp,
     pub quality: Quality,
 }
 
@@ -44,8 +46,10 @@ impl Published {
             breaking: Vec::new(),
             blocks: Vec::new(),
             missing_values: Vec::new(),
+            incomplete: None,
         };
         let first_digest = shown.digest.clone().unwrap();
+        let complete = at + complete_after(world, plugin, &version);
         Self {
             version,
             shown,
@@ -56,9 +60,17 @@ impl Published {
             published: at,
             checked: at,
             green: true,
+            complete,
             quality,
         }
     }
+}
+
+/// Of some plugins one release in five is announced before all of it is there.
+fn complete_after(world: &World, plugin: &PluginName, version: &Version) -> SignedDuration {
+    let late = world.luck(&["incomplete", plugin.as_str()]).chance(15);
+    let mut luck = world.luck(&["incomplete", plugin.as_str(), &version.to_string()]);
+    SignedDuration::from_hours(if late && luck.chance(20) { luck.range(1, 30) as i64 } else { 0 })
 }
 
 /// A version as its release is written, and as its clusters say it.

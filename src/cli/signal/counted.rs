@@ -51,6 +51,7 @@ fn world(reading: &Reading, wanted: &Wanted, landed: Landed) -> Snapshot {
         breaking: Vec::new(),
         blocks: Vec::new(),
         missing_values: Vec::new(),
+        incomplete: None,
     };
     let facts = PluginFacts {
         releases: Read::Known(vec![release]),

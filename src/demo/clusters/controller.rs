@@ -24,6 +24,8 @@ pub(super) struct Inner {
     rollouts: BTreeMap<Key, Rollout>,
     /// On which cluster a release of this hub is, and of which plugin.
     homes: BTreeMap<Key, (String, String)>,
+    /// The version of the chart behind each definition, by plugin and version.
+    charts: BTreeMap<(String, String), String>,
     /// The clusters that this hub runs plugins on; none for any other.
     members: Vec<Member>,
     applied: String,
@@ -46,6 +48,7 @@ impl Inner {
             broken: BTreeSet::new(),
             rollouts: BTreeMap::new(),
             homes: BTreeMap::new(),
+            charts: BTreeMap::new(),
             members: members.to_vec(),
             applied: String::new(),
             at_rest: 0,
@@ -81,8 +84,9 @@ impl Inner {
             }
         }
         if !self.members.is_empty() {
-            let wanted = greenhouse::take(&mut self.store, &self.members, &found, settled.unwrap_or(now));
+            let wanted = greenhouse::take(&mut self.store, &self.members, (&found, &tree.definitions), settled.unwrap_or(now));
             for one in wanted {
+                self.charts.insert((one.plugin.clone(), one.version.clone()), one.chart_version);
                 self.homes.insert(one.key.clone(), (one.cluster, one.plugin));
                 self.release(&one.key, &one.manifest, (Flavour::Greenhouse, &one.version), now, settled);
                 kept.insert(one.key);
@@ -128,6 +132,12 @@ impl Inner {
                 rollout.change(wanted, now);
                 self.store.forget_looks(key);
                 self.store.forget_looks(&workload_key(key, manifest));
+            }
+            Some(rollout) if rollout.wanted != wanted => {
+                // Another definition of the same chart.
+                rollout.renumber(wanted);
+                let rollout = rollout.clone();
+                self.write_down(key, &rollout, now);
             }
             Some(_) => {}
             None => {
@@ -191,11 +201,18 @@ impl Inner {
     /// Writes the status of the object and of its workload as the stage has it.
     fn write_down(&mut self, key: &Key, rollout: &Rollout, now: Timestamp) {
         let Some(object) = self.store.get(key).cloned() else { return };
+        let release = |chart| flux::Release { namespace: &key.namespace, name: &key.name, chart };
         let status = match rollout.flavour {
-            Flavour::Flux | Flavour::Greenhouse => {
+            Flavour::Flux => {
                 let chart = flux::chart(&object).unwrap_or(&key.name);
-                let release = flux::Release { namespace: &key.namespace, name: &key.name, chart };
-                flux::status(rollout, &release, generation_of(&object))
+                flux::status(rollout, &release(chart), generation_of(&object))
+            }
+            Flavour::Greenhouse => {
+                let plugin = self.homes.get(key).map_or("", |(_, plugin)| plugin);
+                let of = |version: &str| self.charts.get(&(plugin.to_owned(), version.to_owned())).cloned();
+                let rollout = rollout.counted(|version| of(version).unwrap_or_default());
+                let chart = flux::chart(&object).unwrap_or(&key.name);
+                flux::status(&rollout, &release(chart), generation_of(&object))
             }
             Flavour::Argo => {
                 let chart = argo::chart(&object).unwrap_or(&key.name);
@@ -242,7 +259,7 @@ fn workload_key(release: &Key, object: &Value) -> Key {
     Key::new(&workload::kind_of(object), namespace, &release.name)
 }
 
-fn documents(text: &str) -> Result<Vec<Value>, serde_yaml::Error> {
+pub(super) fn documents(text: &str) -> Result<Vec<Value>, serde_yaml::Error> {
     let documents = serde_yaml::Deserializer::from_str(text).map(Value::deserialize);
     let documents: Vec<Value> = documents.collect::<Result<_, _>>()?;
     Ok(documents.into_iter().filter(|document| !document.is_null()).collect())

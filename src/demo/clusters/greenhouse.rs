@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::controller::documents;
 use super::kinds::{self, Kind};
+use super::mirror::Definitions;
 use super::rollout::{Rollout, Stage};
 use super::store::{Key, Store, seconds};
 use crate::loopback::hex_sha256;
@@ -30,7 +32,9 @@ pub(super) struct Wanted {
     pub(super) cluster: String,
     /// The plugin.
     pub(super) plugin: String,
+    /// The version of its definition.
     pub(super) version: String,
+    pub(super) chart_version: String,
     pub(super) manifest: Value,
 }
 
@@ -38,10 +42,17 @@ pub(super) struct Wanted {
 struct Definition {
     plugin: String,
     version: String,
+    chart: String,
+    chart_version: String,
 }
 
 /// Writes clusters, catalogs, definitions, presets and Plugins down; the HelmReleases that follow from them.
-pub(super) fn take(store: &mut Store, members: &[Member], manifests: &[Value], now: Timestamp) -> Vec<Wanted> {
+pub(super) fn take(
+    store: &mut Store,
+    members: &[Member],
+    (manifests, texts): (&[Value], &Definitions),
+    now: Timestamp,
+) -> Vec<Wanted> {
     for member in members {
         let kind = kinds::greenhouse("Cluster", "clusters");
         let manifest = json!({"metadata": {"labels": {"tier": member.tier}}, "spec": {"accessMode": "direct"}});
@@ -57,7 +68,7 @@ pub(super) fn take(store: &mut Store, members: &[Member], manifests: &[Value], n
     let of_kind = |kind: &'static str| manifests.iter().filter(move |manifest| manifest["kind"] == kind);
     let mut definitions = BTreeMap::new();
     for catalog in of_kind("Catalog") {
-        definitions.extend(catalogued(store, catalog, now));
+        definitions.extend(catalogued(store, catalog, texts, now));
     }
     let mut wanted = Vec::new();
     for preset in of_kind("PluginPreset") {
@@ -66,33 +77,50 @@ pub(super) fn take(store: &mut Store, members: &[Member], manifests: &[Value], n
     wanted
 }
 
-/// A catalog, and the definitions of its sources by their names here.
-fn catalogued(store: &mut Store, catalog: &Value, now: Timestamp) -> BTreeMap<String, Definition> {
+/// A catalog, and the definitions of its sources by their names here. What it cannot read does not land.
+fn catalogued(store: &mut Store, catalog: &Value, texts: &Definitions, now: Timestamp) -> BTreeMap<String, Definition> {
     let Some(name) = catalog["metadata"]["name"].as_str() else { return BTreeMap::new() };
-    let mut found = BTreeMap::new();
+    let (mut found, mut whole) = (BTreeMap::new(), true);
     let mut inventory = serde_json::Map::new();
     for source in catalog["spec"]["sources"].as_array().into_iter().flatten() {
-        let Some((plugin, version)) = source["ref"]["tag"].as_str().and_then(|tag| tag.split_once('/')) else {
-            continue;
-        };
-        let alias = source["overrides"][0]["alias"].as_str().unwrap_or(plugin).to_owned();
-        let kind = kinds::greenhouse("PluginDefinition", "plugindefinitions");
-        let manifest = json!({
-            "metadata": {"labels": {"greenhouse.sap/catalog": name}},
-            "spec": {"version": version, "helmChart": {
-                "name": plugin, "repository": "oci://registry.example/charts", "version": version,
-            }},
-        });
-        put(store, &kind, &alias, &manifest, Value::Null, now);
-        let repository = source["repository"].as_str().unwrap_or_default().trim_start_matches("https://");
-        let place = format!("{}-{plugin}/{version}", repository.replace(['.', '/'], "-"));
-        let entry = json!([{"kind": "PluginDefinition", "name": alias, "ready": "True"}]);
-        inventory.insert(format!("{place}-{}", &hex_sha256(place.as_bytes())[..8]), entry);
-        found.insert(alias, Definition { plugin: plugin.to_owned(), version: version.to_owned() });
+        let text = |part: &Value| part.as_str().unwrap_or_default().to_owned();
+        let (repository, tag) = (text(&source["repository"]), text(&source["ref"]["tag"]));
+        let mut entries = Vec::new();
+        for file in source["resources"].as_array().into_iter().flatten().map(text) {
+            let read = texts.get(&(repository.clone(), tag.clone(), file)).and_then(|text| read(text));
+            let Some((manifest, definition)) = read else {
+                whole = false;
+                continue;
+            };
+            let alias = source["overrides"][0]["alias"].as_str().unwrap_or(&definition.plugin).to_owned();
+            let kind = kinds::greenhouse("PluginDefinition", "plugindefinitions");
+            let labels = json!({"labels": {"greenhouse.sap/catalog": name}});
+            let manifest = json!({"metadata": labels, "spec": manifest["spec"]});
+            put(store, &kind, &alias, &manifest, Value::Null, now);
+            entries.push(json!({"kind": "PluginDefinition", "name": alias, "ready": "True"}));
+            found.insert(alias, definition);
+        }
+        let place = repository.trim_start_matches("https://").trim_end_matches(".git").replace(['.', '/'], "-");
+        let place = format!("{place}-{tag}");
+        inventory.insert(format!("{place}-{}", &hex_sha256(place.as_bytes())[..8]), entries.into());
     }
-    let status = json!({"inventory": inventory, "statusConditions": {"conditions": [ready(true, now)]}});
+    let status = json!({"inventory": inventory, "statusConditions": {"conditions": [ready(whole, now)]}});
     put(store, &kinds::greenhouse("Catalog", "catalogs"), name, catalog, status, now);
     found
+}
+
+/// The definition in a file: its version, and the chart that it brings, whose version is another number.
+fn read(text: &str) -> Option<(Value, Definition)> {
+    let documents = documents(text).ok()?;
+    let manifest = documents.into_iter().find(|one| one["kind"].as_str().is_some_and(|kind| kind.ends_with("PluginDefinition")))?;
+    let part = |pointer: &str| manifest.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+    let definition = Definition {
+        plugin: part("/metadata/name")?,
+        version: part("/spec/version")?,
+        chart: part("/spec/helmChart/name")?,
+        chart_version: part("/spec/helmChart/version")?,
+    };
+    Some((manifest, definition))
 }
 
 /// A preset and its Plugins; none where it has no definition.
@@ -133,7 +161,7 @@ fn preset_of(
         store.apply(&kind, &Key::new(&kind, ORGANIZATION, &plugin), &manifest, now);
         let manifest = json!({"metadata": {}, "spec": {
             "interval": "5m",
-            "chart": {"spec": {"chart": definition.plugin, "version": definition.version}},
+            "chart": {"spec": {"chart": definition.chart, "version": definition.chart_version}},
             "kubeConfig": {"secretRef": {"name": member.name, "key": "greenhousekubeconfig"}},
         }});
         Wanted {
@@ -141,6 +169,7 @@ fn preset_of(
             cluster: member.name.clone(),
             plugin: definition.plugin.clone(),
             version: definition.version.clone(),
+            chart_version: definition.chart_version.clone(),
             manifest,
         }
     };

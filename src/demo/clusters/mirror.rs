@@ -1,7 +1,7 @@
 //! The controllers' view of the config repo: one mirror for all clusters, filled by real git. What
 //! the files mean is in `controller`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -34,7 +34,12 @@ pub struct GitSource {
 pub(super) struct Tree {
     pub(super) commit: String,
     pub(super) files: BTreeMap<String, String>,
+    /// Definitions that its Catalogs name, by repository, tag and file. Those that are not there are missing.
+    pub(super) definitions: Definitions,
 }
+
+/// Definitions by repository, tag and file.
+pub(super) type Definitions = BTreeMap<(String, String, String), String>;
 
 pub(super) struct Mirror {
     source: GitSource,
@@ -64,12 +69,50 @@ impl Mirror {
         let head = String::from_utf8_lossy(&self.git(&["rev-parse", &name]).await?).trim().to_owned();
         let files = unpack(&self.git(&["archive", "--format=tar", &head]).await?)?;
         self.known.clone_from(&head);
-        Ok(Some(Tree { commit: head, files }))
+        let definitions = self.definitions(&files).await;
+        Ok(Some(Tree { commit: head, files, definitions }))
+    }
+
+    /// What each source of a Catalog brings at its tag, read from its repository.
+    async fn definitions(&self, files: &BTreeMap<String, String>) -> Definitions {
+        let mut found = Definitions::new();
+        for key in named(files) {
+            match self.definition(&key).await {
+                Ok(text) => drop(found.insert(key, text)),
+                Err(error) => tracing::warn!(%error, tag = key.1, "the sandbox's Greenhouse cannot read a definition"),
+            }
+        }
+        found
+    }
+
+    async fn definition(&self, (repository, tag, file): &(String, String, String)) -> anyhow::Result<String> {
+        let other = GitSource { url: repository.clone(), branch: String::new(), token: None };
+        let name = format!("refs/tags/{tag}");
+        run_git(&self.folder, &other, &["fetch", "--quiet", "--no-tags", "--depth=1", repository, &name]).await?;
+        let text = run_git(&self.folder, &other, &["show", &format!("FETCH_HEAD:{file}")]).await?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
     async fn git(&self, arguments: &[&str]) -> anyhow::Result<Vec<u8>> {
         run_git(&self.folder, &self.source, arguments).await
     }
+}
+
+/// The definitions that Catalogs name.
+fn named(files: &BTreeMap<String, String>) -> BTreeSet<(String, String, String)> {
+    let mut found = BTreeSet::new();
+    for text in files.values().filter(|text| text.contains("kind: Catalog")) {
+        for document in super::controller::documents(text).unwrap_or_default() {
+            for source in document["spec"]["sources"].as_array().into_iter().flatten() {
+                let text = |part: &serde_json::Value| part.as_str().map(str::to_owned);
+                let (repository, tag) = (text(&source["repository"]), text(&source["ref"]["tag"]));
+                let (Some(repository), Some(tag)) = (repository, tag) else { continue };
+                let files = source["resources"].as_array().into_iter().flatten().filter_map(text);
+                found.extend(files.map(|file| (repository.clone(), tag.clone(), file)));
+            }
+        }
+    }
+    found
 }
 
 /// Runs git in a folder, with the token of the source and without this machine's configuration.

@@ -130,6 +130,22 @@ pub(super) struct Circumstances {
 }
 
 impl Rollout {
+    /// The same with every version as somebody else counts them.
+    pub(super) fn counted(&self, of: impl Fn(&str) -> String) -> Self {
+        let mut other = self.clone();
+        other.wanted = of(&self.wanted);
+        other.deployments.iter_mut().for_each(|one| one.version = of(&one.version));
+        other
+    }
+
+    /// Another number for what runs: nothing is installed for it.
+    pub(super) fn renumber(&mut self, version: &str) {
+        for one in self.deployments.iter_mut().filter(|one| one.version == self.wanted) {
+            one.version = version.to_owned();
+        }
+        self.wanted = version.to_owned();
+    }
+
     /// An object that was there long before the world began, at the version that its spec names.
     pub(super) fn settled(flavour: Flavour, version: &str, generation: u64, at: Timestamp) -> Self {
         let mut rollout = Self::fresh(flavour, version, at);

@@ -58,7 +58,8 @@ impl World {
         let work = folder.path().join("work");
         std::fs::create_dir(&work).unwrap();
         git(&work, &["init", "--quiet", "--initial-branch=main", "."]);
-        files.iter().for_each(|(path, text)| write(&work, path, text));
+        let catalog = catalog(folder.path());
+        files.iter().for_each(|(path, text)| write(&work, path, &text.replace("EXTENSIONS", &catalog)));
         commit(&work);
         let source = GitSource { url: work.to_str().unwrap().to_owned(), branch: "main".to_owned(), token: None };
         let spec = |name: &str| ClusterSpec {
@@ -112,6 +113,23 @@ fn git(folder: &Path, arguments: &[&str]) {
 fn write(work: &Path, path: &str, text: &str) {
     std::fs::create_dir_all(work.join(path).parent().unwrap()).unwrap();
     std::fs::write(work.join(path), text).unwrap();
+}
+
+/// A catalog of definitions with two releases, whose charts have numbers of their own; its address.
+fn catalog(folder: &Path) -> String {
+    let work = folder.join("extensions");
+    std::fs::create_dir(&work).unwrap();
+    git(&work, &["init", "--quiet", "--initial-branch=main", "."]);
+    for (version, chart) in [("0.9.3", "0.15.1"), ("0.9.4", "0.15.3")] {
+        let text = format!(
+            "kind: PluginDefinition\nmetadata: {{name: perses}}\nspec:\n  version: {version}\n  \
+             helmChart: {{name: perses, repository: 'oci://registry.example/charts', version: {chart}}}\n"
+        );
+        write(&work, "perses/plugindefinition.yaml", &text);
+        commit(&work);
+        git(&work, &["tag", &format!("perses/{version}")]);
+    }
+    work.to_str().unwrap().to_owned()
 }
 
 fn commit(work: &Path) {

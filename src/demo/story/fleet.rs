@@ -6,7 +6,7 @@ mod texts;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use self::texts::{APPLICATION, CATALOG, CODEOWNERS, HELM_RELEASE, POLICY, PRESET, README, ROLLOUT};
+use self::texts::{APPLICATION, CATALOG, CODEOWNERS, DEFINITION, HELM_RELEASE, POLICY, PRESET, README, ROLLOUT};
 use crate::charts::Charts;
 use crate::clusters::{ClusterSpec, Member, Pace};
 
@@ -25,6 +25,8 @@ pub const TIERS: [(&str, &[&str]); 4] = [
     ("silver", &["silver-ap", "silver-eu-1", "silver-eu-2", "silver-us"]),
     ("gold", &["gold-ap", "gold-eu", "gold-us"]),
 ];
+/// The catalog of definitions at the same hub.
+pub const EXTENSIONS: &str = "extensions";
 /// The cluster in which Greenhouse runs a plugin for all others.
 pub const HUB: &str = "greenhouse";
 /// Where the bad release does not come up.
@@ -38,6 +40,8 @@ pub const GRACE: i64 = 20;
 pub struct Plugin {
     /// Its name, which is its chart's name too.
     pub name: &'static str,
+    /// The versions of its chart where those are not its own: before the story and in it.
+    pub chart: Option<(&'static str, &'static str)>,
     /// What runs everywhere before the story.
     pub before: &'static str,
     /// What climbs.
@@ -112,6 +116,7 @@ impl Plugin {
 pub const PLUGINS: [Plugin; 5] = [
     Plugin {
         name: "cert-manager",
+        chart: None,
         before: "1.14.7",
         climbs: "1.15.0",
         notes: "Certificates can be renewed by percentage of their lifetime\nThe webhook starts faster",
@@ -120,6 +125,7 @@ pub const PLUGINS: [Plugin; 5] = [
     },
     Plugin {
         name: "ingress-nginx",
+        chart: None,
         before: "4.11.2",
         climbs: "4.11.3",
         notes: "Update the controller image\nDrop an unused port",
@@ -128,6 +134,7 @@ pub const PLUGINS: [Plugin; 5] = [
     },
     Plugin {
         name: "kube-state-metrics",
+        chart: None,
         before: "5.25.0",
         climbs: "5.25.1",
         notes: "Fewer series for completed jobs",
@@ -136,6 +143,7 @@ pub const PLUGINS: [Plugin; 5] = [
     },
     Plugin {
         name: "podinfo",
+        chart: None,
         before: "6.7.0",
         climbs: "6.7.1",
         notes: "A smaller image",
@@ -144,6 +152,7 @@ pub const PLUGINS: [Plugin; 5] = [
     },
     Plugin {
         name: "perses",
+        chart: Some(("0.15.1", "0.15.3")),
         before: "0.9.3",
         climbs: "0.9.4",
         notes: "Panels remember their zoom",
@@ -187,18 +196,29 @@ fn catalog_path(tier: &str) -> String {
     format!("{HUB}/{tier}/catalog.yaml")
 }
 
-/// All files of the repository's first commit.
-pub fn files(charts: &Charts) -> BTreeMap<String, String> {
+/// The file of a definition in the catalog.
+pub fn definition_path(plugin: &str) -> String {
+    format!("{plugin}/plugindefinition.yaml")
+}
+
+/// A definition of the catalog, with a version and its chart's.
+pub fn definition(charts: &Charts, plugin: &str, version: &str, chart: &str) -> String {
+    let text = DEFINITION.replace("NAME", plugin).replace("CHART", chart).replace("VERSION", version);
+    text.replace("REPOSITORY", &charts.repository())
+}
+
+/// All files of the repository's first commit, with the address of the catalog.
+pub fn files(charts: &Charts, catalog: &str) -> BTreeMap<String, String> {
     let mut files = BTreeMap::from([
         ("README.md".to_owned(), README.to_owned()),
         (".github/CODEOWNERS".to_owned(), CODEOWNERS.to_owned()),
-        ("coldframe.yaml".to_owned(), policy(charts)),
+        ("coldframe.yaml".to_owned(), policy(charts, catalog)),
         ("clusters.yaml".to_owned(), inventory()),
     ]);
     for (tier, clusters) in TIERS {
         for plugin in PLUGINS {
             if plugin.engine == Engine::Greenhouse {
-                let of_tier = |text: &str| filled(text, &plugin, tier);
+                let of_tier = |text: &str| filled(text, &plugin, tier).replace("EXTENSIONS", catalog);
                 files.insert(catalog_path(tier), of_tier(CATALOG));
                 files.insert(format!("{HUB}/{tier}/{}.yaml", plugin.name), of_tier(PRESET));
                 continue;
@@ -225,9 +245,10 @@ fn inventory() -> String {
     text
 }
 
-fn policy(charts: &Charts) -> String {
+fn policy(charts: &Charts, catalog: &str) -> String {
     let (oci, repository) = (charts.reference("cert-manager"), charts.repository());
-    POLICY.replace("OCI", &oci).replace("REPOSITORY", &repository).replace("GRACE", &GRACE.to_string())
+    let text = POLICY.replace("OCI", &oci).replace("REPOSITORY", &repository).replace("EXTENSIONS", catalog);
+    text.replace("GRACE", &GRACE.to_string())
 }
 
 fn manifest(charts: &Charts, plugin: &Plugin, tier: &str, cluster: &str) -> String {
@@ -256,7 +277,7 @@ mod tests {
     #[tokio::test]
     async fn the_repository_is_whole() {
         let charts = Charts::start().await.unwrap();
-        let files = files(&charts);
+        let files = files(&charts, "http://127.0.0.1:1/acme/extensions");
         assert_eq!(files.len(), 4 + 12 * 4 + 4 * 2);
         for (path, text) in &files {
             assert!(text.ends_with('\n'), "{path}");

@@ -98,14 +98,21 @@ fn catalog(tree: &Value, below: &[&str]) -> Vec<Place> {
         if at(source, &["ref", "tag"]).is_none() {
             continue;
         }
-        let definitions = list(source, &["resources"]).filter_map(|(_, resource)| {
-            let folder = resource.as_str()?.strip_suffix("/plugindefinition.yaml")?;
-            Some(last(folder))
-        });
-        found.extend(definitions.map(|plugin| Place {
-            value: Some(format!("{plugin}/{VERSION}")),
-            ..Place::of_plugin("source of a Catalog", item(below, index, &["ref", "tag"]), plugin)
-        }));
+        let resources: Vec<&str> = list(source, &["resources"]).filter_map(|(_, resource)| resource.as_str()).collect();
+        let repository = text(source, &["repository"]);
+        // A tag goes by the name in the file, which need not be that of its folder.
+        let own = text(source, &["ref", "tag"]).and_then(|tag| tag.rsplit_once('/')).map(|(name, _)| name);
+        let own = own.filter(|name| resources.len() == 1 && !name.contains(['/', '{', '}']));
+        for file in &resources {
+            let Some(folder) = file.strip_suffix("/plugindefinition.yaml") else { continue };
+            let plugin = last(folder);
+            let place = Place::of_chart("source of a Catalog", item(below, index, &["ref", "tag"]), plugin);
+            found.push(Place {
+                by: By::Either,
+                value: Some(format!("{}/{VERSION}", own.unwrap_or(plugin))),
+                ..place.from(repository.map(|url| Origin::catalog(url, file)))
+            });
+        }
     }
     found
 }
@@ -281,7 +288,7 @@ fn helmfile_origin(tree: &Value, chart: &str) -> Option<Origin> {
     }
     // A folder beside it.
     if chart.starts_with(['.', '/']) {
-        return Some(Origin { url: chart.to_string(), chart: None });
+        return Some(Origin::whole(chart));
     }
     let (repository, name) = chart.split_once('/')?;
     let known = list(tree, &["repositories"]).find(|(_, one)| text(one, &["name"]) == Some(repository));

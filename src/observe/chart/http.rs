@@ -14,7 +14,7 @@ use url::Url;
 
 use super::index::Entry;
 use super::registry::credentials;
-use super::{Answer, Found, Net, Source, SourceError, closed, index, is_closed, plain, proven, status};
+use super::{Answer, Contents, Found, Net, Source, SourceError, closed, index, is_closed, plain, proven, status};
 
 /// The largest index that is read, in bytes (`docs/attacks.md`, A24).
 const MAX_INDEX: usize = 64 * 1024 * 1024;
@@ -154,8 +154,8 @@ impl Source for Repository {
         })
     }
 
-    fn package<'a>(&'a self, found: &'a Found) -> Answer<'a, Result<Option<Bytes>, SourceError>> {
-        Box::pin(self.package_of(found))
+    fn contents<'a>(&'a self, found: &'a Found) -> Answer<'a, Result<Option<Contents>, SourceError>> {
+        Box::pin(async { Ok(self.package_of(found).await?.map(Contents::of_chart)) })
     }
 }
 

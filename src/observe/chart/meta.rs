@@ -70,6 +70,8 @@ pub(super) fn found_with(
         notes: changes.map(|changes| changes.notes).filter(|notes| !notes.is_empty()),
         home: home.filter(|home| !home.is_empty() && home.len() <= MAX_HOME).map(ToString::to_string),
         origin: origin(chart, around),
+        incomplete: None,
+        definition: None,
     }
 }
 

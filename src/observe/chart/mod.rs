@@ -1,14 +1,17 @@
 //! Where releases come from. One file per source. Which of them a policy accepts is decided in
 //! `decide`.
 
+mod catalog;
 mod http;
 pub mod index;
 mod meta;
+mod mirror;
 mod oci;
 mod registry;
 
 use std::path::Path;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use ::http::StatusCode;
 use bytes::Bytes;
@@ -18,6 +21,8 @@ use url::Url;
 
 use super::net::{Fetched, Net, NetError, plain};
 use crate::policy::wiring::Chart;
+
+pub use mirror::Mirrors;
 
 /// One version at a source, as it was found there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +41,28 @@ pub struct Found {
     pub blocks: Vec<ChartBlock>,
     /// What it says of the commit that it was made from.
     pub origin: Origin,
+    /// What of it is not there yet, or cannot be read; the release waits for that.
+    pub incomplete: Option<String>,
+    /// The definition that it is, with the chart behind it; none where the chart itself is the release.
+    pub definition: Option<Arc<Defined>>,
+}
+
+/// A definition of a catalog, at a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Defined {
+    /// Its file.
+    pub text: String,
+    /// The chart that it installs, and what is known of that; none for a user interface alone.
+    pub chart: Option<(Chart, Found)>,
+}
+
+/// What a release consists of, as it is compared with another.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Contents {
+    /// The file of its definition.
+    pub definition: Option<String>,
+    /// The package of its chart.
+    pub package: Option<Bytes>,
 }
 
 /// What a chart says of the commit that it was made from: untrusted text.
@@ -61,9 +88,15 @@ pub trait Source: Send + Sync {
     /// a whole is as old as the last call of [`Source::versions`].
     fn describe<'a>(&'a self, version: &'a Version) -> Answer<'a, Result<Option<Found>, SourceError>>;
 
-    /// The package of a release that was found here, with the digest that was found with it. `None` when it is not
+    /// What a release consists of that was found here, with the digest that was found with it. `None` when it is not
     /// there any more.
-    fn package<'a>(&'a self, found: &'a Found) -> Answer<'a, Result<Option<Bytes>, SourceError>>;
+    fn contents<'a>(&'a self, found: &'a Found) -> Answer<'a, Result<Option<Contents>, SourceError>>;
+}
+
+impl Contents {
+    fn of_chart(package: Bytes) -> Self {
+        Self { definition: None, package: Some(package) }
+    }
 }
 
 /// Why a source could not be read.
@@ -129,10 +162,13 @@ impl From<NetError> for SourceError {
 ///
 /// # Errors
 /// Where the address is none, or may not be asked.
-pub fn source(chart: &Chart, net: &Net) -> Result<Box<dyn Source>, SourceError> {
+pub fn source(chart: &Chart, net: &Net, mirrors: &Mirrors) -> Result<Box<dyn Source>, SourceError> {
     Ok(match chart {
         Chart::Http { repository, name } => Box::new(http::Repository::new(repository, name, net)?),
         Chart::Oci { reference, plain } => Box::new(oci::Artifacts::new(reference, *plain, net)?),
+        Chart::Catalog { repository, path } => {
+            Box::new(catalog::Catalog::new(mirrors.of(repository, net)?, path.clone(), net.clone()))
+        }
     })
 }
 

@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 use url::Url;
 
 use super::registry::Registry;
-use super::{Answer, Found, Net, Source, SourceError, meta, plain, proven, sha256, status};
+use super::{Answer, Contents, Found, Net, Source, SourceError, meta, plain, proven, sha256, status};
 
 const MANIFESTS: &str =
     "application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json;q=0.5";
@@ -216,8 +216,8 @@ impl Source for Artifacts {
         Box::pin(self.found(version))
     }
 
-    fn package<'a>(&'a self, found: &'a Found) -> Answer<'a, Result<Option<Bytes>, SourceError>> {
-        Box::pin(self.package_of(found))
+    fn contents<'a>(&'a self, found: &'a Found) -> Answer<'a, Result<Option<Contents>, SourceError>> {
+        Box::pin(async { Ok(self.package_of(found).await?.map(Contents::of_chart)) })
     }
 }
 

@@ -9,7 +9,7 @@ use demo::charts::Charts;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use crate::observe::chart::{Found, Source, source};
+use crate::observe::chart::{Found, Mirrors, Source, source};
 use crate::observe::compared::{self, Compared, Place};
 use crate::observe::net::Net;
 use crate::observe::released::Pace;
@@ -45,7 +45,7 @@ impl Shelf {
         } else {
             Chart::Http { repository: charts.repository(), name: CHART.to_string() }
         };
-        let source = source(&chart, &Net::new(vec![charts.host()]).unwrap()).unwrap();
+        let source = source(&chart, &Net::new(vec![charts.host()]).unwrap(), &Mirrors::default()).unwrap();
         Self { charts, source, policy: policy() }
     }
 

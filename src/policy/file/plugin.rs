@@ -10,7 +10,7 @@ use super::strategy::{PinFile, StrategyFile, StrategyWord};
 use super::tier::OverrideFile;
 use super::versions::{AfterFile, HotfixFile, VersionsFile};
 use super::windows::WindowsFile;
-use crate::address::{ChartName, OciAddress, Repository};
+use crate::address::{ChartName, DefinitionPath, OciAddress, Repository};
 use crate::file::Word;
 use parse::forms::{Either, List, Table, Words};
 use parse::read::record;
@@ -22,7 +22,7 @@ record! {
     PluginFile = "plugin" {
         /// Its name. It stands in branch names and titles.
         required name "name": Name,
-        /// Where its releases are: `oci`, or `repository` with `name`.
+        /// Where its releases are: `oci`, `repository` with `name`, or `catalog` with `path`.
         required chart "chart": ChartFile,
         /// How often the source is asked when nothing rings. Default `15m`: registries count requests, and a release that waited a quarter of an hour is still fresh.
         optional poll "poll": Length,
@@ -53,7 +53,7 @@ record! {
 }
 
 record! {
-    /// Where the releases of a chart are: `{oci: oci://host/path}`, or `{repository: https://…, name: …}`.
+    /// Where the releases of a chart are: `{oci: oci://host/path}`, `{repository: https://…, name: …}`, or `{catalog: https://…, path: …}` for a definition of Greenhouse.
     ChartFile = "chart" {
         /// A repository of an OCI registry whose tags are versions. `oci+http://` is for loopback only.
         optional oci "oci": OciAddress,
@@ -61,6 +61,10 @@ record! {
         optional repository "repository": Repository,
         /// The name of the chart in `repository`.
         optional name "name": ChartName,
+        /// A catalog of Greenhouse: the git repository of definitions. A release of a plugin is a version of its definition, at the tag `name/version`. `http://` is for loopback only.
+        optional catalog "catalog": Repository,
+        /// The file of the definition in `catalog`, such as `perses/plugindefinition.yaml`.
+        optional path "path": DefinitionPath,
     }
     unsupported []
 }

@@ -168,6 +168,9 @@ fn chart_of(chart: &Chart) -> Value {
             let scheme = if *plain { "oci+http" } else { "oci" };
             map([("oci", Value::from(format!("{scheme}://{reference}")))])
         }
+        Chart::Catalog { repository, path } => {
+            map([("catalog", Value::from(repository.as_str())), ("path", Value::from(path.as_str()))])
+        }
     }
 }
 

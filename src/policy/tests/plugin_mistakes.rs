@@ -9,7 +9,37 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "chart",
         "oci://registry.example/loki",
-        "`chart` of plugin `loki`: expected a mapping of `oci`, `repository`, `name`, found a text",
+        "`chart` of plugin `loki`: expected a mapping of `oci`, `repository`, `name`, `catalog`, `path`, found a text",
+    ),
+    (
+        "chart",
+        "{catalog: 'https://git.example/acme/x'}",
+        "`chart` of plugin `loki`: `path` is missing: a catalog holds many definitions (add `path:`",
+    ),
+    (
+        "chart",
+        "{path: loki/plugindefinition.yaml}",
+        "`chart` of plugin `loki`: `catalog` is missing: a path alone is in no repository",
+    ),
+    (
+        "chart",
+        "{catalog: 'https://git.example/acme/x', path: loki/plugindefinition.yaml, oci: oci://registry.example/loki}",
+        "`chart` of plugin `loki`: a chart comes from one place (keep `catalog` with `path`, or take both out",
+    ),
+    (
+        "chart",
+        "{catalog: 'https://git.example/acme/x', path: plugindefinition.yaml}",
+        "`path` of `chart` of plugin `loki`: `plugindefinition.yaml` is not the file of a definition (write its path",
+    ),
+    (
+        "chart",
+        "{catalog: 'https://git.example/acme/x', path: ../loki/plugindefinition.yaml}",
+        "`path` of `chart` of plugin `loki`: `../loki/plugindefinition.yaml` is not the file of a definition",
+    ),
+    (
+        "chart",
+        "{catalog: 'http://git.example/acme/x', path: loki/plugindefinition.yaml}",
+        "`catalog` of `chart` of plugin `loki`: `http://git.example/acme/x`: plain HTTP is for loopback only",
     ),
     (
         "chart",

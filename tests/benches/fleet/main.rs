@@ -219,6 +219,7 @@ fn snapshot(loaded: &Loaded, clusters: &[ListedCluster]) -> Snapshot {
         breaking: Vec::new(),
         blocks: Vec::new(),
         missing_values: Vec::new(),
+        incomplete: None,
     };
     let place = |tier: &TierName| Place {
         file: format!("{tier}.yaml"),

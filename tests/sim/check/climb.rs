@@ -181,7 +181,13 @@ impl Watch {
             .any(|block| running.iter().filter(older).any(|there| start(there, block.from.is_some())));
         let labelled = crate::words::is_labelled(world, shown, spot, version);
         let blocked = blocked || annotated || labelled;
-        for (wrong, why) in [(blocked, "is blocked"), (red, "has checks that are not green"), (same, "is there")] {
+        let torn = release.is_some_and(|release| release.incomplete.is_some());
+        for (wrong, why) in [
+            (blocked, "is blocked"),
+            (red, "has checks that are not green"),
+            (same, "is there"),
+            (torn, "is not complete"),
+        ] {
             if wrong {
                 self.fails(world, format!("P2 takes {} {version} to {}, which {why}", spot.0, spot.1));
             }

@@ -239,6 +239,7 @@ impl Watch {
             .get(&spot.0)
             .is_some_and(|page| page.labelled.iter().any(|known| plain(&known.version) == *running));
         let good = release
+            .filter(|release| release.complete <= world.now)
             .is_some_and(|release| policy.checks.is_empty() || release.green && release.checked <= world.now)
             && world.accepted(&spot.0).contains(running)
             && policy.blocks.is_empty()

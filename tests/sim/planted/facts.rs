@@ -139,6 +139,16 @@ fn yanked_goes_on(snapshot: &Snapshot, now: Timestamp) -> Plan {
     })
 }
 
+/// A release is taken for whole though a part of it is not there.
+fn incomplete_is_whole(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| {
+        for facts in snapshot.plugins.values_mut() {
+            let Read::Known(releases) = &mut facts.releases else { continue };
+            releases.iter_mut().for_each(|release| release.incomplete = None);
+        }
+    })
+}
+
 /// An error is taken for an empty answer, and an unread right for a right.
 fn fail_open(snapshot: &Snapshot, now: Timestamp) -> Plan {
     lied_to(snapshot, now, |snapshot| {
@@ -357,6 +367,7 @@ pub const BUGS: &[Bug] = &[
     ("digest ignored", digest_may_change, &["S20"]),
     ("yanked release goes on", yanked_goes_on, &["P2"]),
     ("fail-open on error", fail_open, &["S13"]),
+    ("an incomplete release is taken", incomplete_is_whole, &["P2"]),
     ("404 taken for closed", missing_is_closed, &["S11"]),
     ("closed pull request reopened", closed_is_reopened, &["S10"]),
     ("two open pull requests", two_pull_requests, &["S3"]),

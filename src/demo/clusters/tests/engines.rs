@@ -16,7 +16,7 @@ kind: Catalog
 metadata: {name: extensions-qa, namespace: acme}
 spec:
   sources:
-    - repository: https://github.com/acme/extensions
+    - repository: EXTENSIONS
       resources: [perses/plugindefinition.yaml]
       ref: {tag: perses/0.9.3}
       overrides: [{name: perses, alias: perses-qa}]
@@ -99,8 +99,8 @@ async fn a_catalog_moves_the_plugin_of_each_cluster_of_its_tier_and_a_plugin_say
         let face = flux_face(all.iter().find(|one| one.metadata.name.as_deref() == Some("perses-qa-qa-1")).unwrap());
         let says = plugin.data["status"]["version"] == "0.9.4"
             && plugin.data["status"]["statusConditions"]["conditions"][0]["status"] == "True";
-        early += usize::from(says && face.2 == "0.9.3");
-        (says && face == self::face(true, "True", "0.9.4", "deployed")).then_some(())
+        early += usize::from(says && face.2 == "0.15.1");
+        (says && face == self::face(true, "True", "0.15.3", "deployed")).then_some(())
     })
     .await;
     assert!(early >= 1, "it was never too early");

@@ -108,12 +108,10 @@ plugins:
       - rollout: {namespace: podinfo, name: podinfo}   # Helm is done long before the canary is
 
   - name: perses
-    chart: {repository: REPOSITORY, name: perses}
+    chart: {catalog: EXTENSIONS, path: perses/plugindefinition.yaml}   # its own version climbs, not its chart's
     poll: 1s
     write:
       - file: greenhouse/{tier}/catalog.yaml
-        path: $.spec.sources[0].ref.tag
-        value: \"{plugin}/{version}\"
     signals:
       - pluginPreset: {namespace: acme, name: \"perses-{tier}\", catalog: \"extensions-{tier}\"}
         connection: greenhouse-reader       # the hub knows how each cluster is
@@ -159,13 +157,31 @@ metadata:
   namespace: acme
 spec:
   sources:
-    - repository: https://github.com/cloudoperators/greenhouse-extensions
+    - repository: EXTENSIONS
       resources: [NAME/plugindefinition.yaml]
       ref:
         tag: NAME/VERSION # exact, never a branch
       overrides:
         - name: NAME
           alias: NAME-TIER
+";
+
+pub(super) const DEFINITION: &str = "\
+apiVersion: greenhouse.sap/v1alpha1
+kind: PluginDefinition
+metadata:
+  name: NAME
+spec:
+  version: VERSION
+  displayName: NAME
+  helmChart:
+    name: NAME
+    repository: REPOSITORY
+    version: CHART
+  options:
+    - name: config.frontend.retention
+      type: string
+      default: 30d
 ";
 
 pub(super) const PRESET: &str = "\

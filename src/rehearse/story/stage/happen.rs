@@ -193,6 +193,7 @@ impl Stage {
             breaking: words.map(fact).into_iter().collect(),
             blocks: Vec::new(),
             missing_values: Vec::new(),
+            incomplete: None,
             checks: Read::Known(Vec::new()),
             version,
         };
