@@ -248,6 +248,7 @@ fn publish(charts: &Charts) -> anyhow::Result<()> {
 fn stock(github: &GitHub, charts: &Charts) -> anyhow::Result<()> {
     let catalog = format!("{OWNER}/{EXTENSIONS}");
     github.add_repository(OWNER, EXTENSIONS, &[("README.md".to_owned(), "# Plugins\n".to_owned())])?;
+    github.set_permission(&catalog, &format!("{OWNER}/{TEAM}"), Role::Write)?;
     for plugin in PLUGINS {
         let Some((old, new)) = plugin.chart else { continue };
         for (version, chart) in [(plugin.before, old), (plugin.climbs, new)] {

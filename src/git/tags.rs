@@ -113,7 +113,18 @@ mod tests {
         let first = server.commit("main", &[("perses/plugindefinition.yaml", "1")]);
         server.git(&["tag", "perses/0.1.0", "main"]);
         let second = server.commit("main", &[("perses/plugindefinition.yaml", "2")]);
-        server.git(&["-c", "user.name=a", "-c", "user.email=a@b.c", "tag", "-a", "-m", "notes", "perses/0.2.0", "main"]);
+        server.git(&[
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@b.c",
+            "tag",
+            "-a",
+            "-m",
+            "notes",
+            "perses/0.2.0",
+            "main",
+        ]);
         let third = server.commit("main", &[("perses/plugindefinition.yaml", "3")]);
         let (_folder, store) = store();
         let refs = store.refs(&server.access()).unwrap();

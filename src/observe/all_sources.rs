@@ -20,7 +20,9 @@ pub(super) async fn ask(context: &mut Context, base: &Base, now: Timestamp) {
     let loaded: &Loaded = &base.loaded;
     let mut known = std::mem::take(&mut context.memory.sources);
     let (first, ends) = (context.look_again * 2, context.only_needed);
-    let mirrors = Arc::clone(context.memory.mirrors.get_or_insert_with(|| Arc::new(Mirrors::in_folder(context.repo.others.clone()))));
+    let mirrors = Arc::clone(
+        context.memory.mirrors.get_or_insert_with(|| Arc::new(Mirrors::in_folder(context.repo.others.clone()))),
+    );
     let asks = loaded.policy.plugins.iter().filter_map(|policy| {
         let plugin = &policy.name;
         let wiring = loaded.wiring.plugins.get(plugin)?;

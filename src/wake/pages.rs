@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use axum::Router;
-use axum::extract::{Query, Request, State};
+use axum::extract::{Path, Query, Request, State};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
+use axum::{Json, Router};
 use decide::{PluginName, TierName};
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -118,6 +118,7 @@ pub fn router(pages: Pages, known: Option<String>) -> Router {
     let router = Router::new()
         .route("/", get(dashboard))
         .route("/wave", get(wave))
+        .route("/versions/{plugin}/{tier}", get(versions))
         .route("/style.css", get(|| async { text("text/css; charset=utf-8", tell::STYLE) }))
         .route("/script.js", get(|| async { text("text/javascript; charset=utf-8", tell::SCRIPT) }))
         .route("/readyz", get(ready))
@@ -175,6 +176,34 @@ async fn wave(State(pages): State<Pages>, Query(asked): Query<Asked>) -> Respons
         Err(tell::TellError::NotInPlan { .. }) => StatusCode::NOT_FOUND.into_response(),
         made => page(made),
     }
+}
+
+/// Whose versions are asked for; with one repository it need not be said.
+#[derive(Deserialize)]
+struct Of {
+    repository: Option<String>,
+}
+
+/// `/versions/<plugin>/<tier>.json`.
+async fn versions(
+    State(pages): State<Pages>,
+    Path((plugin, file)): Path<(String, String)>,
+    Query(of): Query<Of>,
+) -> Response {
+    let view = {
+        let shown = pages.shown();
+        match of.repository {
+            Some(repository) => shown.views.get(&repository).cloned(),
+            None if shown.views.len() > 1 => {
+                let words = "there are several repositories; say which by ?repository=owner/name\n";
+                return (StatusCode::BAD_REQUEST, words).into_response();
+            }
+            None => shown.views.values().next().cloned(),
+        }
+    };
+    let tier = file.strip_suffix(".json").map(TierName::from);
+    let found = view.zip(tier).and_then(|(view, tier)| tell::feed(&view, &PluginName::new(plugin), &tier));
+    found.map_or_else(|| StatusCode::NOT_FOUND.into_response(), |feed| Json(feed).into_response())
 }
 
 /// Ready once the list of repositories was read.

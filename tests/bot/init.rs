@@ -147,12 +147,24 @@ async fn a_proposed_policy_finds_what_overlays_and_variables_hold() {
     shows(&told, &["clusters/{tier}/apps/ingress-nginx.yaml  HelmRelease  staging 4.11.3 · main 4.11.2"]);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_proposed_policy_follows_the_tags_of_a_catalog() {
+    let stage = Stage::whole().await;
+    let told = plan(&stage, "greenhouse", &propose(&stage, "greenhouse"), "unused");
+    let of = |index: u8, versions: &str| {
+        format!(
+            "system/organization/values.yaml  $.catalogs['observability-{{tier}}'].sources[{index}].ref.tag  {versions}"
+        )
+    };
+    let first = of(0, "qa 5.25.0 · bronze 5.25.0 · gold 5.24.0");
+    shows(&told, &[&first, &of(1, "qa 0.9.3 · bronze 0.9.3 · gold 0.9.2")]);
+}
+
 #[test]
 fn where_nothing_can_be_proposed_a_person_is_told_what_to_do() {
     for (name, expected) in [
         ("charts", "This is a repository of charts"),
         ("ranges", "Write the version that runs now in its place, in apps/production/podinfo-values.yaml"),
-        ("greenhouse", "is the version of the plugin's definition, which is not that of the chart"),
     ] {
         let folder = tempfile::tempdir().unwrap();
         copy(&Path::new(SAMPLES).join(name), folder.path(), &|text| text);

@@ -9,6 +9,7 @@ mod branches;
 mod broken;
 mod budget;
 mod calls;
+mod catalog;
 mod checks;
 mod dashboard;
 mod demo;

@@ -138,6 +138,7 @@ fn peculiar(world: &World, plugin: &PluginName, release: &mut Published) {
     let mut luck = world.luck(&["peculiar", plugin.as_str(), &release.version.to_string()]);
     let checked = luck.minutes(0, 12 * 60);
     (release.checked, release.green) = (world.now + checked, luck.chance(88));
+    release.complete = world.now + crate::releases::complete_after(world, plugin, &release.version);
     let facts = [
         Breaking::OptionRequired { option: "host".to_string() },
         Breaking::OptionRemoved { option: "port".to_string() },

@@ -49,7 +49,6 @@ impl Published {
             incomplete: None,
         };
         let first_digest = shown.digest.clone().unwrap();
-        let complete = at + complete_after(world, plugin, &version);
         Self {
             version,
             shown,
@@ -60,14 +59,14 @@ impl Published {
             published: at,
             checked: at,
             green: true,
-            complete,
+            complete: at,
             quality,
         }
     }
 }
 
 /// Of some plugins one release in five is announced before all of it is there.
-fn complete_after(world: &World, plugin: &PluginName, version: &Version) -> SignedDuration {
+pub fn complete_after(world: &World, plugin: &PluginName, version: &Version) -> SignedDuration {
     let late = world.luck(&["incomplete", plugin.as_str()]).chance(15);
     let mut luck = world.luck(&["incomplete", plugin.as_str(), &version.to_string()]);
     SignedDuration::from_hours(if late && luck.chance(20) { luck.range(1, 30) as i64 } else { 0 })

@@ -289,10 +289,10 @@ impl World {
     /// Checks that run end now, and what people were about to do unasked is not done: none of that would ring.
     pub fn end_what_is_under_way(&mut self) {
         let now = self.now;
-        self.releases
-            .values_mut()
-            .flat_map(BTreeMap::values_mut)
-            .for_each(|release| release.checked = release.checked.min(now));
+        self.releases.values_mut().flat_map(BTreeMap::values_mut).for_each(|release| {
+            release.checked = release.checked.min(now);
+            release.complete = release.complete.min(now);
+        });
         for (at, due) in std::mem::take(&mut self.queue) {
             match due {
                 // Who held in the last moment lets go before it: nobody rings in the calm.

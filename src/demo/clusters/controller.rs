@@ -84,7 +84,8 @@ impl Inner {
             }
         }
         if !self.members.is_empty() {
-            let wanted = greenhouse::take(&mut self.store, &self.members, (&found, &tree.definitions), settled.unwrap_or(now));
+            let wanted =
+                greenhouse::take(&mut self.store, &self.members, (&found, &tree.definitions), settled.unwrap_or(now));
             for one in wanted {
                 self.charts.insert((one.plugin.clone(), one.version.clone()), one.chart_version);
                 self.homes.insert(one.key.clone(), (one.cluster, one.plugin));

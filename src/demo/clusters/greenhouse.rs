@@ -112,7 +112,9 @@ fn catalogued(store: &mut Store, catalog: &Value, texts: &Definitions, now: Time
 /// The definition in a file: its version, and the chart that it brings, whose version is another number.
 fn read(text: &str) -> Option<(Value, Definition)> {
     let documents = documents(text).ok()?;
-    let manifest = documents.into_iter().find(|one| one["kind"].as_str().is_some_and(|kind| kind.ends_with("PluginDefinition")))?;
+    let manifest = documents
+        .into_iter()
+        .find(|one| one["kind"].as_str().is_some_and(|kind| kind.ends_with("PluginDefinition")))?;
     let part = |pointer: &str| manifest.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
     let definition = Definition {
         plugin: part("/metadata/name")?,

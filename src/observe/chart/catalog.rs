@@ -121,16 +121,14 @@ impl Catalog {
     }
 
     /// The chart of a definition, as its repository has it, or what keeps the release waiting.
-    async fn chart(
-        &self,
-        state: &mut State,
-        defined: &compare::DefinedChart,
-    ) -> Result<(Chart, Found), String> {
+    async fn chart(&self, state: &mut State, defined: &compare::DefinedChart) -> Result<(Chart, Found), String> {
         let chart = defined_chart(&defined.repository, &defined.name)
             .map_err(|why| format!("nobody can ask for its chart: {why}"))?;
         let Ok(version) = defined.version.parse::<Version>() else {
             let (name, version) = (&defined.name, &defined.version);
-            return Err(format!("its chart {name} is at {version}, which is no version and may be another one tomorrow"));
+            return Err(format!(
+                "its chart {name} is at {version}, which is no version and may be another one tomorrow"
+            ));
         };
         let address = chart.address();
         let (source, trouble) = match state.charts.entry(address.clone()) {
@@ -196,7 +194,8 @@ impl State {
 /// What the author of the chart says goes for the definition, except for numbers, which are the chart's own.
 fn with_chart(found: Found, chart: &Found) -> Found {
     let blocks = chart.blocks.iter().map(|block| {
-        let about = |from: &decide::constraint::Constraint| format!("{} (from {} of the chart)", block.why, from.as_str());
+        let about =
+            |from: &decide::constraint::Constraint| format!("{} (from {} of the chart)", block.why, from.as_str());
         ChartBlock { from: None, why: block.from.as_ref().map_or_else(|| block.why.clone(), about) }
     });
     let blocks = blocks.collect();

@@ -130,9 +130,11 @@ impl Mirror {
                 let help = "let the operator give a login for this host, by --registries with a docker config.json";
                 SourceError::Closed { url, why: format!("{why}; {help}") }
             }
-            GitError::Malformed { what, why } => {
-                SourceError::Malformed { url: self.url.to_string(), expected: "a catalog", why: format!("{what}: {why}") }
-            }
+            GitError::Malformed { what, why } => SourceError::Malformed {
+                url: self.url.to_string(),
+                expected: "a catalog",
+                why: format!("{what}: {why}"),
+            },
             GitError::Unreachable { url, why } => SourceError::Unreachable { url, why },
             error @ (GitError::Missing { .. } | GitError::Local { .. }) => self.failed(error.to_string()),
         }
