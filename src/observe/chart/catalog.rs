@@ -10,8 +10,10 @@ use decide::snapshot::ChartBlock;
 use decide::{Sha, Version};
 use tokio::sync::Mutex;
 
+use super::found::{Answer, Contents, Defined, Found, Origin, Source, SourceError, sha256};
 use super::mirror::{Mirror, Mirrors};
-use super::{Answer, Contents, Defined, Found, Net, Origin, Source, SourceError, sha256, source};
+use super::source;
+use crate::observe::net::Net;
 use crate::policy::defined_chart;
 use crate::policy::wiring::Chart;
 

@@ -12,9 +12,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use tokio::sync::Mutex;
 use url::Url;
 
+use super::found::{Answer, Contents, Found, Source, SourceError, closed, is_closed, proven, status};
+use super::index;
 use super::index::Entry;
 use super::registry::credentials;
-use super::{Answer, Contents, Found, Net, Source, SourceError, closed, index, is_closed, plain, proven, status};
+use crate::observe::net::{Net, plain};
 
 /// The largest index that is read, in bytes (`docs/attacks.md`, A24).
 const MAX_INDEX: usize = 64 * 1024 * 1024;

@@ -9,7 +9,8 @@ use decide::{Digest, Version};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 
-use super::{Found, meta};
+use super::found::Found;
+use super::meta;
 
 /// The most versions of one chart.
 const MAX_VERSIONS: usize = 20_000;

@@ -7,7 +7,7 @@ use decide::snapshot::ChartBlock;
 use decide::{Digest, Version};
 use serde_json::Value;
 
-use super::{Found, Origin};
+use super::found::{Found, Origin};
 
 /// The longest notes that are kept, in bytes.
 const MAX_NOTES: usize = 32 * 1024;

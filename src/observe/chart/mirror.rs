@@ -9,10 +9,10 @@ use decide::Sha;
 use jiff::{SignedDuration, Timestamp};
 use url::Url;
 
-use super::{Net, SourceError, sha256};
+use super::found::{SourceError, sha256};
 use crate::clock;
 use crate::git::{Access, GitError, Refs, Store};
-use crate::observe::net::Login;
+use crate::observe::net::{Login, Net};
 
 /// For so long a list of refs serves all plugins of a repository; a ring is not answered faster.
 const FRESH: SignedDuration = SignedDuration::from_secs(5);

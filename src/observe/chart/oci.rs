@@ -13,8 +13,10 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 use url::Url;
 
+use super::found::{Answer, Contents, Found, Source, SourceError, proven, sha256, status};
+use super::meta;
 use super::registry::Registry;
-use super::{Answer, Contents, Found, Net, Source, SourceError, meta, plain, proven, sha256, status};
+use crate::observe::net::{Net, plain};
 
 const MANIFESTS: &str =
     "application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json;q=0.5";

@@ -12,8 +12,9 @@ use oci_client::Reference;
 use tokio::sync::Mutex;
 use url::Url;
 
-use super::{Net, SourceError, closed, host, is_closed, plain, status};
+use super::found::{SourceError, closed, host, is_closed, status};
 use crate::observe::net::{Fetched, Found, Login};
+use crate::observe::net::{Net, plain};
 
 /// The largest answer to a request for a token, in bytes.
 const MAX_TOKEN: usize = 64 * 1024;

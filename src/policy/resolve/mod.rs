@@ -2,6 +2,7 @@
 //! values are written is in `scalar`, `when` and `address`.
 
 mod after;
+mod chart;
 mod clusters;
 mod context;
 mod gaps;

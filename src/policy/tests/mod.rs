@@ -11,6 +11,7 @@ use super::wiring::{Chart, Inventory, Released, Right, Scalar, Write};
 use super::*;
 use parse::forms::Words as _;
 
+mod chart_mistakes;
 mod clusters;
 mod limits;
 mod mistakes;

@@ -1,3 +1,4 @@
+//! A catalog on a real git server, with the registry of its charts.
 #![allow(clippy::unwrap_used)]
 
 use base64::Engine as _;
