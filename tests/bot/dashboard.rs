@@ -264,3 +264,31 @@ async fn a45_of_two_the_older_one_stays_and_one_by_somebody_else_is_none() {
     let forged = issues(&stage).into_iter().find(|issue| issue.author == "vera").unwrap();
     assert!(forged.closed.is_none() && forged.edited.is_none());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_has_finished_a_tier_is_listed_for_those_who_follow_it() {
+    let stage = Stage::set().await;
+    let _bot = stage.serve();
+    let dashboard = format!("http://{}/versions", stage.world.settings().dashboard);
+    let get = async |path: &str| reqwest::get(format!("{dashboard}/{path}")).await.unwrap();
+    stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
+    let begun = std::time::Instant::now();
+    // The pages show what was seen before the last deeds.
+    loop {
+        let qa: serde_json::Value = get(&format!("{PLUGIN}/qa.json")).await.json().await.unwrap();
+        if qa["releases"][0]["version"] == "1.15.0" {
+            assert!(qa["releases"][0]["releaseTimestamp"].as_str().unwrap().ends_with('Z'), "{qa}");
+            break;
+        }
+        assert!(begun.elapsed().as_secs() < 60, "{qa}");
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    }
+    let bronze = get(&format!("{PLUGIN}/bronze.json?repository={REPOSITORY}")).await;
+    let bronze: serde_json::Value = bronze.json().await.unwrap();
+    assert_eq!(bronze["releases"], serde_json::json!([]), "it is on its way there");
+    for unknown in
+        ["nobody/qa.json", "cert-manager/iron.json", "cert-manager/qa", "cert-manager/qa.json?repository=a/b"]
+    {
+        assert_eq!(get(unknown).await.status(), 404, "{unknown}");
+    }
+}
