@@ -272,12 +272,15 @@ async fn what_has_finished_a_tier_is_listed_for_those_who_follow_it() {
     let dashboard = format!("http://{}/versions", stage.world.settings().dashboard);
     let get = async |path: &str| reqwest::get(format!("{dashboard}/{path}")).await.unwrap();
     stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
+    let has = |feed: &serde_json::Value, version: &str| {
+        let found = feed["releases"].as_array().unwrap().iter().find(|release| release["version"] == version);
+        found.is_some_and(|release| release["releaseTimestamp"].as_str().unwrap().ends_with('Z'))
+    };
     let begun = std::time::Instant::now();
     // The pages show what was seen before the last deeds.
     loop {
         let qa: serde_json::Value = get(&format!("{PLUGIN}/qa.json")).await.json().await.unwrap();
-        if qa["releases"][0]["version"] == "1.15.0" {
-            assert!(qa["releases"][0]["releaseTimestamp"].as_str().unwrap().ends_with('Z'), "{qa}");
+        if has(&qa, "1.15.0") {
             break;
         }
         assert!(begun.elapsed().as_secs() < 60, "{qa}");
@@ -285,7 +288,7 @@ async fn what_has_finished_a_tier_is_listed_for_those_who_follow_it() {
     }
     let bronze = get(&format!("{PLUGIN}/bronze.json?repository={REPOSITORY}")).await;
     let bronze: serde_json::Value = bronze.json().await.unwrap();
-    assert_eq!(bronze["releases"], serde_json::json!([]), "it is on its way there");
+    assert!(bronze["releases"].is_array() && !has(&bronze, "1.15.0"), "it is on its way there: {bronze}");
     for unknown in
         ["nobody/qa.json", "cert-manager/iron.json", "cert-manager/qa", "cert-manager/qa.json?repository=a/b"]
     {
