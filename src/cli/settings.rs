@@ -99,6 +99,9 @@ pub struct Wake {
     /// Bearer tokens of Alertmanager at /wake/alertmanager, in the same way
     #[arg(long, env = "COLDFRAME_WAKE_ALERTMANAGER", hide_env_values = true, value_name = "TOKEN")]
     pub wake_alertmanager: Option<String>,
+    /// Tokens of registries of charts at /wake/chart, in the same way
+    #[arg(long, value_name = "TOKENS", env = "COLDFRAME_WAKE_CHART", hide_env_values = true)]
+    pub wake_chart: Option<String>,
     /// Folder with these secrets instead, in files named flux, argocd and alertmanager
     #[arg(long, env = "COLDFRAME_WAKE_SECRETS", value_name = "FOLDER")]
     pub wake_secrets: Option<PathBuf>,
@@ -114,6 +117,7 @@ impl Wake {
             Sender::Flux => &self.wake_flux,
             Sender::ArgoCd => &self.wake_argocd,
             Sender::Alertmanager => &self.wake_alertmanager,
+            Sender::Chart => &self.wake_chart,
         };
         let mut secrets = Vec::new();
         for sender in Sender::ALL {
@@ -123,7 +127,7 @@ impl Wake {
         }
         match &self.wake_secrets {
             Some(folder) if secrets.is_empty() => bail!(
-                "the folder of --wake-secrets, `{}`, has none of the files `flux`, `argocd` and `alertmanager`",
+                "the folder of --wake-secrets, `{}`, has none of the files `flux`, `argocd`, `alertmanager` and `chart`",
                 folder.display()
             ),
             Some(_) | None => Ok(Senders { secrets }),

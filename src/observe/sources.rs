@@ -27,8 +27,10 @@ pub fn of(hub: &RepoHub, wiring: &PluginWiring, memory: &SourceMemory) -> BTreeS
 
 fn of_address(chart: &Chart) -> Vec<String> {
     match chart {
-        Chart::Http { repository, .. } => {
-            Url::parse(repository).ok().and_then(|url| served(&url)).into_iter().collect()
+        Chart::Http { repository, name } => {
+            // By the last part of its address a registry of packages calls it.
+            let part = repository.trim_end_matches('/').rsplit('/').next().map(|last| format!("{last}/{name}"));
+            Url::parse(repository).ok().and_then(|url| served(&url)).into_iter().chain(part).collect()
         }
         Chart::Catalog { repository, .. } => {
             Url::parse(repository).ok().and_then(|url| repository_in(&url)).into_iter().collect()
@@ -59,11 +61,12 @@ mod tests {
         let oci = |reference: &str| Chart::Oci { reference: reference.into(), plain: false };
         let catalog = |repository: &str| Chart::Catalog { repository: repository.into(), path: "loki/x.yaml".into() };
         for (chart, names) in [
-            (http("https://acme.github.io/charts"), &["acme/charts"][..]),
-            (http("https://acme.github.io/"), &["acme/acme.github.io"]),
-            (http("https://raw.githubusercontent.com/acme/charts/gh-pages/"), &["acme/charts"]),
-            (http("https://github.com/acme/charts.git"), &["acme/charts"]),
-            (http("https://charts.example/"), &[]),
+            (http("https://acme.github.io/charts"), &["acme/charts", "charts/loki"][..]),
+            (http("https://acme.github.io/"), &["acme/acme.github.io", "acme.github.io/loki"]),
+            (http("https://raw.githubusercontent.com/acme/charts/gh-pages/"), &["acme/charts", "gh-pages/loki"]),
+            (http("https://github.com/acme/charts.git"), &["acme/charts", "charts.git/loki"]),
+            (http("https://art.example/artifactory/helm-local"), &["artifactory/helm-local", "helm-local/loki"]),
+            (http("https://charts.example/"), &["charts.example/loki"]),
             (oci("ghcr.io/acme/charts/loki"), &["acme/charts/loki", "acme/charts"]),
             (oci("ghcr.io/acme/loki"), &["acme/loki", "acme/loki"]),
             (catalog("https://github.com/acme/extensions.git"), &["acme/extensions"]),

@@ -43,8 +43,9 @@ pub fn feed(view: &View, plugin: &PluginName, tier: &TierName) -> Option<Feed> {
     }
     found.sort();
     found.dedup_by(|later, first| later.0 == first.0);
+    let whole = |at: Timestamp| Timestamp::from_second(at.as_second()).unwrap_or(at);
     let release =
-        |(version, at): (&Version, Timestamp)| Release { version: version.to_string(), release_timestamp: at };
+        |(version, at): (&Version, Timestamp)| Release { version: version.to_string(), release_timestamp: whole(at) };
     Some(Feed { releases: found.into_iter().map(release).collect(), homepage: view.links.repo.clone() })
 }
 

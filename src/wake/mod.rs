@@ -5,6 +5,7 @@ pub mod pages;
 pub mod port;
 mod quota;
 mod receiver;
+mod registry;
 mod replays;
 pub mod routes;
 pub mod senders;

@@ -15,6 +15,7 @@ use axum::routing::post;
 
 use super::Bell;
 use super::receiver::{Answer, Keys, Receiver, signature};
+use super::registry;
 use crate::metrics::Metrics;
 use crate::secret::Secret;
 
@@ -32,11 +33,13 @@ pub enum Sender {
     ArgoCd,
     /// Prometheus Alertmanager, a webhook receiver with a bearer token.
     Alertmanager,
+    /// A registry of charts (Harbor, Quay, Artifactory), with a token as it can show one.
+    Chart,
 }
 
 impl Sender {
     /// Every one.
-    pub const ALL: [Self; 3] = [Self::Flux, Self::ArgoCd, Self::Alertmanager];
+    pub const ALL: [Self; 4] = [Self::Flux, Self::ArgoCd, Self::Alertmanager, Self::Chart];
 
     /// Its name: the end of its path, and the file that its secret is in.
     pub fn name(self) -> &'static str {
@@ -44,6 +47,7 @@ impl Sender {
             Self::Flux => "flux",
             Self::ArgoCd => "argocd",
             Self::Alertmanager => "alertmanager",
+            Self::Chart => "chart",
         }
     }
 }
@@ -86,9 +90,9 @@ enum Proof {
 async fn receive(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response {
     let (parts, mut body) = request.into_parts();
     let said = match endpoint.verify(&parts.headers, &mut body).await {
-        Ok(secret) => {
+        Ok((secret, text)) => {
             endpoint.receiver.verified(secret);
-            endpoint.ring(&parts.uri)
+            endpoint.ring(&parts.uri, &text)
         }
         Err(refusal) => Err(refusal),
     };
@@ -98,9 +102,9 @@ async fn receive(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Res
 impl Endpoint {
     fn new(sender: Sender, bell: Bell, secrets: &[Secret], metrics: Metrics) -> Self {
         let proof = match sender {
-            Sender::Flux | Sender::ArgoCd | Sender::Alertmanager if secrets.is_empty() => Proof::None,
+            Sender::Flux | Sender::ArgoCd | Sender::Alertmanager | Sender::Chart if secrets.is_empty() => Proof::None,
             Sender::Flux => Proof::Signature(Keys::new(secrets)),
-            Sender::ArgoCd | Sender::Alertmanager => {
+            Sender::ArgoCd | Sender::Alertmanager | Sender::Chart => {
                 Proof::Bearer(secrets.iter().map(|secret| hashed(secret.reveal().as_bytes())).collect())
             }
         };
@@ -112,8 +116,8 @@ impl Endpoint {
         Router::new().route(&format!("/wake/{}", self.sender.name()), post(receive)).with_state(Arc::new(self))
     }
 
-    /// The whole body has come, and whoever sent it knows a secret: which one.
-    async fn verify(&self, headers: &HeaderMap, body: &mut Body) -> Result<usize, Answer> {
+    /// The whole body has come, and whoever sent it knows a secret: which one, and what a registry wrote.
+    async fn verify(&self, headers: &HeaderMap, body: &mut Body) -> Result<(usize, Vec<u8>), Answer> {
         match &self.proof {
             Proof::None => {
                 if !self.told.swap(true, Ordering::Relaxed) {
@@ -131,31 +135,45 @@ impl Endpoint {
                 let tag = signature(headers, SIGNATURE, refused)?;
                 let mut signing = keys.signing();
                 self.receiver.take(headers, body, |piece| signing.update(piece)).await?;
-                signing.signed(&tag).ok_or((StatusCode::UNAUTHORIZED, "the signature does not fit"))
+                let secret = signing.signed(&tag).ok_or((StatusCode::UNAUTHORIZED, "the signature does not fit"))?;
+                Ok((secret, Vec::new()))
             }
             Proof::Bearer(tokens) => {
-                let given = hashed(bearer(headers)?);
+                let of_registry = self.sender == Sender::Chart;
+                let given = if of_registry { registry::token(headers)? } else { bearer(headers)?.to_vec() };
+                let given = hashed(&given);
                 let fits = |token: &[u8; 32]| verify_slices_are_equal(token, &given).is_ok();
                 let fitting: Vec<bool> = tokens.iter().map(fits).collect();
                 let refused = (StatusCode::UNAUTHORIZED, "the token is not the one of this sender");
                 let secret = fitting.iter().position(|fits| *fits).ok_or(refused)?;
-                self.receiver.take(headers, body, |_| {}).await?;
-                Ok(secret)
+                let mut text = Vec::new();
+                let keep = |piece: &[u8]| {
+                    if of_registry {
+                        text.extend_from_slice(piece);
+                    }
+                };
+                self.receiver.take(headers, body, keep).await?;
+                Ok((secret, text))
             }
         }
     }
 
-    /// Rings for the repository that the address names, or for all.
-    fn ring(&self, uri: &Uri) -> Result<&'static str, Answer> {
+    /// Rings for the repository that the address names, or for all; a registry only where a chart comes from what it
+    /// names.
+    fn ring(&self, uri: &Uri, text: &[u8]) -> Result<&'static str, Answer> {
         let query = uri.query().unwrap_or_default();
         let named = url::form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == "repository");
-        tracing::debug!(sender = self.sender.name(), "rung from a cluster");
-        match named {
-            None => self.bell.nudge_all(),
-            Some((_, name)) => {
-                let unknown = (StatusCode::NOT_FOUND, "the repository of the address is not looked after here");
-                self.bell.nudge(self.bell.called(&name).ok_or(unknown)?);
+        tracing::debug!(sender = self.sender.name(), "rung from outside");
+        let unknown = (StatusCode::NOT_FOUND, "the repository of the address is not looked after here");
+        let only = named.map(|(_, name)| self.bell.called(&name).ok_or(unknown)).transpose()?;
+        match (self.sender, only) {
+            (Sender::Chart, only) => {
+                let text = registry::plain(text);
+                let said = self.bell.ring_sources(only, |source| registry::names(&text, source));
+                return Ok(if said { "rung" } else { "no chart comes from there" });
             }
+            (Sender::Flux | Sender::ArgoCd | Sender::Alertmanager, None) => self.bell.nudge_all(),
+            (Sender::Flux | Sender::ArgoCd | Sender::Alertmanager, Some(one)) => self.bell.nudge(one),
         }
         Ok("rung")
     }

@@ -25,6 +25,25 @@ impl Bell {
         }
     }
 
+    /// Rings where charts come from a source that `named` knows, in one repository or in all of them; whether there is
+    /// any.
+    pub fn ring_sources(&self, only: Option<u64>, named: impl Fn(&str) -> bool) -> bool {
+        let mut rung = false;
+        for (id, pull) in self.hung().iter().filter(|(id, _)| only.is_none_or(|only| only == **id)) {
+            let mut rope = pull.rope();
+            let heard: Vec<String> = rope.sources.iter().filter(|source| named(source)).cloned().collect();
+            if heard.is_empty() {
+                continue;
+            }
+            tracing::debug!(repository = id, ?heard, "a registry rang");
+            rope.fresh.extend(heard);
+            drop(rope);
+            pull.ring(account(None), crate::clock::now());
+            rung = true;
+        }
+        rung
+    }
+
     /// The sources of this repository that were rung for since somebody asked.
     pub fn fresh(&self, repository: u64) -> BTreeSet<String> {
         std::mem::take(&mut self.hung().entry(repository).or_default().rope().fresh)

@@ -47,6 +47,34 @@ async fn a_release_of_the_repository_that_a_chart_comes_from_opens_its_pull_requ
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_registry_that_calls_opens_the_pull_request_of_what_was_pushed() {
+    let stage = Stage::set().await;
+    stage.edit_policy("    poll: 1s\n", "    poll: 24h\n");
+    let _bot =
+        stage.serve_with(&[("COLDFRAME_SWEEP", "1h"), ("COLDFRAME_POLL", "2s"), ("COLDFRAME_WAKE_CHART", "token")]);
+    let on_qa = |version: &'static str| {
+        move |stage: &Stage| stage.pull(PLUGIN, "qa").filter(|pull| pull.title.contains(version))
+    };
+    stage.until("1.15.0 comes to qa", on_qa("1.15.0")).await;
+    stage.world.charts().publish(PLUGIN, "1.15.1", "").unwrap();
+    let registry = stage.world.charts().reference(PLUGIN);
+    let url = format!("http://{}/wake/chart", stage.world.settings().listen);
+    let call = async |token: &str| {
+        let pushed = serde_json::json!({"type": "PUSH_ARTIFACT", "event_data": {"resources": [
+            {"tag": "1.15.1", "resource_url": format!("{registry}:1.15.1")}
+        ]}});
+        let request = reqwest::Client::new().post(&url).bearer_auth(token).body(pushed.to_string());
+        request.header("content-type", "application/json").send().await.unwrap().status().as_u16()
+    };
+    assert_eq!(call("another").await, 401);
+    stage.never(8, "a stranger rang", |stage| on_qa("1.15.1")(stage).is_some()).await;
+    let begun = Instant::now();
+    assert_eq!(call("token").await, 202);
+    stage.until("1.15.1 comes to qa", on_qa("1.15.1")).await;
+    println!("from the call to the pull request: {:?}", begun.elapsed());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a23_a_private_registry_is_read_by_a_proxy_and_with_its_login_alone() {
     let stage = Stage::set().await;
     let open = format!("oci+http://{}", stage.world.charts().reference(PLUGIN));

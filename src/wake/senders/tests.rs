@@ -311,3 +311,32 @@ fn the_manual_shows_how_each_sender_is_set_up() {
         }
     }
 }
+
+#[tokio::test]
+async fn a39_a_registry_rings_for_the_charts_that_it_names() {
+    let stage = Stage::set(&[(Sender::Chart, &["new-token", "old-token"])]).await;
+    let sources = |names: &[&str]| names.iter().map(|name| (*name).to_string()).collect();
+    stage.bell.listens(7, sources(&["library/charts/loki"]));
+    stage.bell.listens(8, sources(&["library/charts/mimir"]));
+    let pushed = |chart: &str| {
+        let url = format!("harbor.example/library/charts/{chart}:1.2.3");
+        json!({"type": "PUSH_ARTIFACT", "event_data": {"resources": [{"resource_url": url}]}}).to_string().into_bytes()
+    };
+    let send = |path: &str, chart: &str| stage.post(path, pushed(chart));
+    assert_eq!(status(send("chart", "loki").bearer_auth("old-token")).await, 202);
+    assert_eq!((stage.bell.fresh(7), stage.bell.fresh(8)), (sources(&["library/charts/loki"]), sources(&[])));
+    assert_eq!(stage.rung().await, [true, false]);
+    assert_eq!(status(send("chart", "mimir").basic_auth("coldframe", Some("new-token"))).await, 202);
+    assert_eq!(stage.rung().await, [false, true]);
+    assert_eq!(status(send("chart?repository=acme/config", "mimir").bearer_auth("new-token")).await, 202);
+    assert_eq!(status(send("chart", "tempo").header("X-JFrog-Event-Auth", "new-token")).await, 202);
+    assert_eq!(stage.rung().await, [false, false], "nobody takes a chart from there");
+    for request in [
+        send("chart", "loki"),
+        send("chart", "loki").bearer_auth("other"),
+        send("chart", "loki").basic_auth("new-token", Some("x")),
+    ] {
+        assert_eq!(status(request).await, 401);
+    }
+    assert_eq!(stage.rung().await, [false, false]);
+}
