@@ -1,7 +1,6 @@
-//! What a registry of charts says when something was pushed: how it shows its token, and whether it names a source. Only
-//! the sources that it names are asked; what they have is read there.
-//! The forms are those of goharbor.io (webhook notifications), docs.quay.io (repository notifications) and
-//! docs.jfrog.com (webhooks, event types).
+//! What a registry of charts says when something was pushed: how it shows its token, and whether it names a source, which
+//! is then asked. The forms are those of goharbor.io (webhook notifications), docs.quay.io (repository notifications)
+//! and docs.jfrog.com (webhooks, event types).
 
 use axum::http::{HeaderMap, StatusCode, header};
 use base64::Engine as _;

@@ -163,7 +163,7 @@ async fn every_plugin_of_a_real_catalog_climbs_by_the_versions_of_its_definition
     let _bot = stage.serve();
     let mut acknowledged = BTreeSet::new();
     let whole = |stage: &Stage| {
-        for pull in stage.pulls().into_iter().filter(|pull| is_open(pull)) {
+        for pull in stage.pulls().into_iter().filter(is_open) {
             if acknowledged.insert(pull.number) {
                 // Most of them come over several majors at once.
                 let of = |(folder, (_, last)): (&&str, &(&Defined, &Defined))| {
