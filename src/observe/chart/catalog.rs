@@ -2,6 +2,7 @@
 //! behind each is a fact of it, with a number of its own. How the repository is reached is in `mirror`.
 //! The form of the tags is that of `release.yaml` in cloudoperators/greenhouse-extensions.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use crate::observe::net::Net;
 use crate::policy::defined_chart;
 use crate::policy::wiring::Chart;
 
-/// So many tags are brought here in one conversation, the newest of them.
+/// So many tags are brought here in one conversation.
 const MOST: usize = 60;
 
 pub(super) struct Catalog {
@@ -35,8 +36,19 @@ struct State {
     tags: BTreeMap<String, (String, Sha)>,
     /// The version of the definition on the branch, where it has no tag.
     ahead: Option<String>,
-    /// Where charts lie, with what they said; asked anew at each look.
-    charts: BTreeMap<String, (Box<dyn Source>, Option<String>)>,
+    /// The same in order.
+    order: Vec<(Version, String, Sha)>,
+    /// Where charts lie.
+    charts: BTreeMap<String, Shop>,
+}
+
+/// Where a chart lies, as it was at this look.
+struct Shop {
+    source: Box<dyn Source>,
+    /// Its index was read.
+    read: bool,
+    /// Why it did not answer.
+    trouble: Option<String>,
 }
 
 impl Catalog {
@@ -49,7 +61,7 @@ impl Catalog {
         let refs = self.mirror.refs().await?;
         let folder = self.path.rsplit('/').nth(1).unwrap_or(&self.path).to_string();
         let text = match &refs.branch {
-            Some((branch, _)) => self.mirror.at_branch(branch, &self.path).await?,
+            Some(branch) => self.mirror.at_branch(branch, &self.path).await?,
             None => None,
         };
         let now = text.as_deref().map(Definition::read);
@@ -70,11 +82,17 @@ impl Catalog {
         }
         let untagged = now.map(|now| now.version).filter(|version| !tags.contains_key(version));
         let ahead = untagged.filter(|version| version.parse::<Version>().is_ok());
-        let all = tags.keys().chain(&ahead).filter_map(|version| version.parse().ok()).collect();
+        let parsed = |(version, (tag, commit)): (&String, &(String, Sha))| {
+            Some((version.parse::<Version>().ok()?, tag.clone(), commit.clone()))
+        };
+        let mut order: Vec<(Version, String, Sha)> = tags.iter().filter_map(parsed).collect();
+        order.sort();
+        let untagged = ahead.as_ref().and_then(|version| version.parse().ok());
+        let all = order.iter().map(|(version, ..)| version.clone()).chain(untagged).collect();
         let mut state = self.state.lock().await;
-        let charts = std::mem::take(&mut state.charts);
-        let charts = charts.into_iter().map(|(address, (source, _))| (address, (source, None))).collect();
-        *state = State { tags, ahead, charts };
+        let mut charts = std::mem::take(&mut state.charts);
+        charts.values_mut().for_each(|shop| (shop.read, shop.trouble) = (false, None));
+        *state = State { tags, ahead, order, charts };
         Ok(all)
     }
 
@@ -133,30 +151,31 @@ impl Catalog {
             ));
         };
         let address = chart.address();
-        let (source, trouble) = match state.charts.entry(address.clone()) {
-            std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
-            std::collections::btree_map::Entry::Vacant(new) => {
-                let source = source(&chart, &self.net, &Mirrors::default());
-                new.insert((source.map_err(|error| error.to_string())?, None))
+        let shop = match state.charts.entry(address.clone()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let source = source(&chart, &self.net, &Mirrors::default()).map_err(|error| error.to_string())?;
+                new.insert(Shop { source, read: false, trouble: None })
             }
         };
         // What did not answer for one version is not asked for all others.
-        if let Some(why) = trouble {
+        if let Some(why) = &shop.trouble {
             return Err(why.clone());
         }
         let described = async {
             // An index is read as a whole, and only there.
-            if matches!(chart, Chart::Http { .. }) {
-                source.versions().await?;
+            if !shop.read && matches!(chart, Chart::Http { .. }) {
+                shop.source.versions().await?;
+                shop.read = true;
             }
-            source.describe(&version).await
+            shop.source.describe(&version).await
         };
         match described.await {
             Ok(Some(found)) => Ok((chart, found)),
             Ok(None) => Err(format!("its chart {address} has no {version} yet")),
             Err(error) => {
                 if matches!(error, SourceError::Unreachable { .. } | SourceError::Closed { .. }) {
-                    *trouble = Some(error.to_string());
+                    shop.trouble = Some(error.to_string());
                 }
                 Err(error.to_string())
             }
@@ -182,14 +201,12 @@ impl Catalog {
 }
 
 impl State {
-    /// The newest tags from a version on.
+    /// The tags from a version on.
     fn wanted(&self, from: &Version) -> BTreeMap<String, Sha> {
-        let parsed = |(version, tag): (&String, &(String, Sha))| Some((version.parse::<Version>().ok()?, tag.clone()));
-        let mut newer: Vec<(Version, (String, Sha))> = self.tags.iter().filter_map(parsed).collect();
-        newer.retain(|(version, _)| version >= from);
-        newer.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let first = self.order.partition_point(|(version, ..)| version < from);
         // The one that is asked for is always among them.
-        newer.into_iter().take(MOST).map(|(_, tag)| tag).collect()
+        let newer = self.order.iter().skip(first).take(MOST);
+        newer.map(|(_, tag, commit)| (tag.clone(), commit.clone())).collect()
     }
 }
 
@@ -219,8 +236,8 @@ impl Source for Catalog {
             let definition = Some(defined.text.clone());
             let Some((chart, below)) = &defined.chart else { return Ok(Some(Contents { definition, package: None })) };
             let state = self.state.lock().await;
-            let Some((source, _)) = state.charts.get(&chart.address()) else { return Ok(None) };
-            Ok(source.contents(below).await?.map(|contents| Contents { definition, ..contents }))
+            let Some(shop) = state.charts.get(&chart.address()) else { return Ok(None) };
+            Ok(shop.source.contents(below).await?.map(|contents| Contents { definition, ..contents }))
         })
     }
 }

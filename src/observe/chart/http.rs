@@ -7,45 +7,33 @@ use std::sync::Arc;
 use bytes::Bytes;
 use compare::MAX_PACKAGE;
 use decide::Version;
-use http::header::{AUTHORIZATION, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED};
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, StatusCode};
 use tokio::sync::Mutex;
-use url::Url;
 
 use super::found::{Answer, Contents, Found, Source, SourceError, closed, is_closed, proven, status};
 use super::index;
 use super::index::Entry;
 use super::registry::credentials;
+use super::shared::{Index, Told};
 use crate::observe::net::{Net, plain};
 
-/// The largest index that is read, in bytes (`docs/attacks.md`, A24).
-const MAX_INDEX: usize = 64 * 1024 * 1024;
-
 pub(super) struct Repository {
-    index: Url,
+    index: Arc<Index>,
     chart: String,
     net: Net,
     kept: Mutex<Option<Kept>>,
 }
 
-/// What the index said last, and by what it is asked whether that still holds.
+/// What the index said last of the chart, and which body that was.
 struct Kept {
-    validator: Option<(HeaderName, HeaderValue)>,
+    number: u64,
     releases: Arc<BTreeMap<String, Entry>>,
 }
 
 impl Repository {
-    pub fn new(repository: &str, chart: &str, net: &Net) -> Result<Self, SourceError> {
-        let refused = |why: String| SourceError::Refused { url: repository.to_string(), why };
-        let mut index = Url::parse(repository).map_err(|error| refused(format!("not a URL ({error})")))?;
-        index.set_fragment(None);
-        index
-            .path_segments_mut()
-            .map_err(|()| refused("not an address of a repository".to_string()))?
-            .pop_if_empty()
-            .push("index.yaml");
-        net.check(&index)?;
-        Ok(Self { index, chart: chart.to_string(), net: net.clone(), kept: Mutex::new(None) })
+    pub fn new(index: Arc<Index>, chart: &str, net: &Net) -> Self {
+        Self { index, chart: chart.to_string(), net: net.clone(), kept: Mutex::new(None) }
     }
 
     /// The releases as the index had them when it was last asked.
@@ -59,44 +47,32 @@ impl Repository {
 
     /// The releases as the index has them now.
     async fn releases(&self) -> Result<Arc<BTreeMap<String, Entry>>, SourceError> {
-        // Held while asking: whoever comes in between wants the same answer.
         let mut kept = self.kept.lock().await;
-        let mut headers = HeaderMap::new();
-        if let Some((name, value)) = kept.as_ref().and_then(|kept| kept.validator.clone()) {
-            headers.insert(name, value);
-        }
-        let login = self.net.login(&self.index)?;
-        if let Some(value) = login.as_ref().and_then(|found| credentials(&found.login)) {
-            headers.insert(AUTHORIZATION, value);
-        }
-        let answer = self.net.get(&self.index, headers, MAX_INDEX).await?;
-        if let (StatusCode::NOT_MODIFIED, Some(kept)) = (answer.status, kept.as_ref()) {
-            return Ok(Arc::clone(&kept.releases));
-        }
-        if is_closed(&answer) {
-            return Err(closed(&self.index, &answer, login.as_ref().map(|found| found.file.as_path()), &self.net));
-        }
-        if answer.status != StatusCode::OK {
-            return Err(status(&self.index, &answer));
-        }
-        let releases = Arc::new(self.read(answer.body).await?);
+        let (number, body) = match (self.index.ask(kept.as_ref().map(|kept| kept.number)).await?, kept.as_ref()) {
+            (Told::Body(number, body), _) => (number, body),
+            (Told::Unchanged, Some(kept)) => return Ok(Arc::clone(&kept.releases)),
+            (Told::Unchanged, None) => return Err(self.malformed("it says that nothing has changed".to_string())),
+        };
+        let releases = Arc::new(self.read(body).await?);
         if let Some(gone) = kept.as_ref().and_then(|kept| gone(&kept.releases, &releases)) {
-            tracing::warn!(index = %plain(&self.index), chart = self.chart, version = %gone, "the newest version is gone from the index");
+            tracing::warn!(index = %plain(&self.index.url), chart = self.chart, version = %gone, "the newest version is gone from the index");
         }
-        let validator = |ask: HeaderName, told: HeaderName| answer.headers.get(told).map(|value| (ask, value.clone()));
-        let validator = validator(IF_NONE_MATCH, ETAG).or_else(|| validator(IF_MODIFIED_SINCE, LAST_MODIFIED));
-        *kept = Some(Kept { validator, releases: Arc::clone(&releases) });
+        *kept = Some(Kept { number, releases: Arc::clone(&releases) });
         Ok(releases)
+    }
+
+    fn malformed(&self, why: String) -> SourceError {
+        SourceError::Malformed { url: plain(&self.index.url), expected: "a chart index", why }
     }
 
     async fn package_of(&self, found: &Found) -> Result<Option<Bytes>, SourceError> {
         let releases = self.known().await?;
         let Some(entry) = releases.get(found.version.as_str()) else { return Ok(None) };
-        let malformed =
-            |why: String| SourceError::Malformed { url: plain(&self.index), expected: "a chart index", why };
+        let malformed = |why: String| self.malformed(why);
         let named = entry.package().ok_or_else(|| malformed(format!("{} has no `urls`", found.version)))?;
         // Below the index, or an address of its own; a login goes to its own host alone.
-        let url = self.index.join(named).map_err(|error| malformed(format!("`urls` of {}: {error}", found.version)))?;
+        let url =
+            self.index.url.join(named).map_err(|error| malformed(format!("`urls` of {}: {error}", found.version)))?;
         self.net.check(&url)?;
         let mut headers = HeaderMap::new();
         let login = self.net.login(&url)?;
@@ -114,9 +90,8 @@ impl Repository {
         }
     }
 
-    async fn read(&self, body: Bytes) -> Result<BTreeMap<String, Entry>, SourceError> {
-        let malformed =
-            |why: String| SourceError::Malformed { url: plain(&self.index), expected: "a chart index", why };
+    async fn read(&self, body: Arc<Bytes>) -> Result<BTreeMap<String, Entry>, SourceError> {
+        let malformed = |why: String| self.malformed(why);
         let chart = self.chart.clone();
         // Seconds of work where the index is large and laid out unusually.
         let read = tokio::task::spawn_blocking(move || {
@@ -125,12 +100,14 @@ impl Repository {
         });
         let listed = match read.await {
             Ok(Ok(Some(listed))) => listed,
-            Ok(Ok(None)) => return Err(SourceError::NoSuchChart { url: plain(&self.index), name: self.chart.clone() }),
+            Ok(Ok(None)) => {
+                return Err(SourceError::NoSuchChart { url: plain(&self.index.url), name: self.chart.clone() });
+            }
             Ok(Err(why)) => return Err(malformed(why)),
             Err(error) => return Err(malformed(error.to_string())),
         };
         if listed.left_out > 0 {
-            tracing::info!(index = %plain(&self.index), chart = self.chart, left_out = listed.left_out, "entries without a SemVer 2 version");
+            tracing::info!(index = %plain(&self.index.url), chart = self.chart, left_out = listed.left_out, "entries without a SemVer 2 version");
         }
         Ok(listed.releases)
     }
@@ -170,6 +147,8 @@ mod tests {
     use axum::extract::State;
     use axum::response::{IntoResponse, Response};
     use axum::routing::get;
+    use http::header::{ETAG, IF_NONE_MATCH};
+    use jiff::SignedDuration;
 
     /// A server with one index; it counts how often it sent the whole and how often nothing.
     #[derive(Clone, Default)]
@@ -216,8 +195,12 @@ mod tests {
         (shelf, host)
     }
 
+    fn of(url: &str, net: &Net) -> Result<Repository, SourceError> {
+        Ok(Repository::new(Arc::new(Index::new(url, net, SignedDuration::ZERO)?), "loki", net))
+    }
+
     fn repository(host: &str) -> Repository {
-        Repository::new(&format!("http://{host}/charts/"), "loki", &Net::new(vec![host.to_string()]).unwrap()).unwrap()
+        of(&format!("http://{host}/charts/"), &Net::new(vec![host.to_string()]).unwrap()).unwrap()
     }
 
     const INDEX: &str = "entries:\n  loki:\n  - version: v1.1.0\n  - version: 1.0.0\n";
@@ -246,6 +229,27 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn plugins_of_one_repository_share_its_index() {
+        let (shelf, host) = start("entries:\n  loki:\n  - version: 1.0.0\n  mimir:\n  - version: 2.0.0\n").await;
+        let net = Net::new(vec![host.clone()]).unwrap();
+        let index =
+            Arc::new(Index::new(&format!("http://{host}/charts"), &net, SignedDuration::from_secs(60)).unwrap());
+        let [loki, mimir] = ["loki", "mimir"].map(|chart| Repository::new(Arc::clone(&index), chart, &net));
+        let both = async || {
+            let (loki, mimir) = futures_util::future::join(loki.versions(), mimir.versions()).await;
+            [loki.unwrap(), mimir.unwrap()].map(|all| all.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
+        };
+        assert_eq!(both().await, ["1.0.0", "2.0.0"]);
+        assert_eq!(shelf.counts(), (1, 0), "one request for both");
+        assert_eq!(both().await, ["1.0.0", "2.0.0"]);
+        assert_eq!(shelf.counts(), (1, 0), "its answer is fresh");
+        // Who comes later, when nobody holds the body any more, asks for all of it.
+        let tempo = Repository::new(Arc::clone(&index), "loki", &net);
+        assert_eq!(tempo.versions().await.unwrap().len(), 1);
+        assert_eq!(shelf.counts(), (2, 0));
+    }
+
+    #[tokio::test]
     async fn what_cannot_be_read_says_so_and_is_asked_again() {
         let (shelf, host) = start("entries:\n  other: []\n").await;
         let source = repository(&host);
@@ -269,7 +273,7 @@ mod tests {
         let logins = Logins::open(vec![file.path().to_path_buf()]).unwrap();
         let settings = NetSettings { allow: vec![host.clone()], logins, ..NetSettings::default() };
         let net = Net::open(settings).unwrap();
-        let source = Repository::new(&format!("http://{host}/charts"), "loki", &net).unwrap();
+        let source = of(&format!("http://{host}/charts"), &net).unwrap();
         source.versions().await.unwrap();
         assert_eq!(shelf.0.lock().unwrap().authorization.as_deref(), Some("Basic bWU6cHc="));
         shelf.0.lock().unwrap().status = Some(StatusCode::UNAUTHORIZED);
@@ -289,9 +293,9 @@ mod tests {
             "mailto:x@y",
             "https://u:p@x.example",
         ] {
-            assert!(matches!(Repository::new(bad, "loki", &net), Err(SourceError::Refused { .. })), "{bad}");
+            assert!(matches!(of(bad, &net), Err(SourceError::Refused { .. })), "{bad}");
         }
-        let repository = Repository::new("https://x.example/a?b=c", "loki", &net).unwrap();
-        assert_eq!(repository.index.as_str(), "https://x.example/a/index.yaml?b=c");
+        let repository = of("https://x.example/a?b=c", &net).unwrap();
+        assert_eq!(repository.index.url.as_str(), "https://x.example/a/index.yaml?b=c");
     }
 }

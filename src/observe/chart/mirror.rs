@@ -1,5 +1,5 @@
-//! Clones of repositories that releases lie in, one for each address, shared by all plugins that come from there. What
-//! stands in them is read in `catalog`.
+//! What plugins share that come from one place: clones of repositories that definitions lie in, one for each address, and
+//! indexes of charts. What stands in them is read in `catalog` and `http`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use url::Url;
 
 use super::found::{SourceError, sha256};
+use super::shared::{FRESH as FRESH_INDEX, Index};
 use crate::clock;
 use crate::git::{Access, GitError, Refs, Store};
 use crate::observe::net::{Login, Net};
@@ -17,11 +18,15 @@ use crate::observe::net::{Login, Net};
 /// For so long a list of refs serves all plugins of a repository; a ring is not answered faster.
 const FRESH: SignedDuration = SignedDuration::from_secs(5);
 
-/// The clones of one config repository. By default there is no folder for any, and none is made.
+/// The clones and indexes of one config repository. By default there is no folder for a clone, and none is made; and an
+/// index is asked for each time.
 #[derive(Default)]
 pub struct Mirrors {
     folder: Option<PathBuf>,
     open: Mutex<BTreeMap<String, Arc<Mirror>>>,
+    indexes: Mutex<BTreeMap<String, Arc<Index>>>,
+    /// For so long an index serves all of its plugins.
+    fresh: SignedDuration,
 }
 
 /// One repository.
@@ -36,7 +41,7 @@ pub(super) struct Mirror {
 impl Mirrors {
     /// Clones that are kept below a folder, which may be lost at any time.
     pub fn in_folder(folder: PathBuf) -> Self {
-        Self { folder: Some(folder), open: Mutex::default() }
+        Self { folder: Some(folder), fresh: FRESH_INDEX, ..Self::default() }
     }
 
     /// The clone of an address.
@@ -48,6 +53,17 @@ impl Mirrors {
         let mirror = Arc::new(self.clone_of(address, net)?);
         open.insert(address.to_string(), Arc::clone(&mirror));
         Ok(mirror)
+    }
+
+    /// The index of a chart repository.
+    pub(super) fn index(&self, repository: &str, net: &Net) -> Result<Arc<Index>, SourceError> {
+        let mut indexes = self.indexes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(index) = indexes.get(repository) {
+            return Ok(Arc::clone(index));
+        }
+        let index = Arc::new(Index::new(repository, net, self.fresh)?);
+        indexes.insert(repository.to_string(), Arc::clone(&index));
+        Ok(index)
     }
 
     fn clone_of(&self, address: &str, net: &Net) -> Result<Mirror, SourceError> {
@@ -76,12 +92,13 @@ impl Mirror {
         Ok(refs)
     }
 
-    /// The text of a file on a branch, as it stands there now; none when it is not there.
-    pub async fn at_branch(&self, branch: &str, path: &str) -> Result<Option<String>, SourceError> {
-        let (branch, path) = (branch.to_string(), path.to_string());
-        self.git(move |store, access| match store.fetch(access, &branch, Some(1))? {
-            Some(commit) => text(store, &commit, &path),
-            None => Ok(None),
+    /// The text of a file on a branch that was at this commit; none when it is not there.
+    pub async fn at_branch(&self, (branch, commit): &(String, Sha), path: &str) -> Result<Option<String>, SourceError> {
+        let (branch, commit, path) = (branch.clone(), commit.clone(), path.to_string());
+        self.git(move |store, access| {
+            // It may have moved on since.
+            let now = if store.has(&commit) { Some(commit) } else { store.fetch(access, &branch, Some(1))? };
+            now.map_or(Ok(None), |commit| text(store, &commit, &path))
         })
         .await
     }

@@ -9,6 +9,7 @@ mod meta;
 mod mirror;
 mod oci;
 mod registry;
+mod shared;
 
 use super::net::Net;
 use crate::policy::wiring::Chart;
@@ -23,7 +24,7 @@ pub use mirror::Mirrors;
 /// Where the address is none, or may not be asked.
 pub fn source(chart: &Chart, net: &Net, mirrors: &Mirrors) -> Result<Box<dyn Source>, SourceError> {
     Ok(match chart {
-        Chart::Http { repository, name } => Box::new(http::Repository::new(repository, name, net)?),
+        Chart::Http { repository, name } => Box::new(http::Repository::new(mirrors.index(repository, net)?, name, net)),
         Chart::Oci { reference, plain } => Box::new(oci::Artifacts::new(reference, *plain, net)?),
         Chart::Catalog { repository, path } => {
             Box::new(catalog::Catalog::new(mirrors.of(repository, net)?, path.clone(), net.clone()))
