@@ -38,7 +38,7 @@ fn main() {
         Some("follow") => tokio::runtime::Runtime::new().unwrap().block_on(follow()),
         Some(other) => panic!("no step {other}"),
         None => {
-            let [cut, whole] = ["cut", "whole"].map(|step| run(step));
+            let [cut, whole] = ["cut", "whole"].map(run);
             let (text, room) = (index_text().len(), ROOM >> 20);
             println!("an index of {} versions, {} MB", CHARTS * VERSIONS, text >> 20);
             println!("  one chart of it   {:7.1} ms, {:4} MB over its bytes (aim {room})", cut.0, cut.1 >> 20);
