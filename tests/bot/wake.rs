@@ -95,7 +95,7 @@ fn secrets_that_cannot_be_read_stop_the_start() {
     for path in [folder.path().to_path_buf(), folder.path().join("nowhere")] {
         let (code, said) = serve(&path);
         assert!(
-            code == Some(1) && said.contains("has none of the files `flux`, `argocd` and `alertmanager`"),
+            code == Some(1) && said.contains("has none of the files `flux`, `argocd`, `alertmanager` and `chart`"),
             "{said}"
         );
     }
