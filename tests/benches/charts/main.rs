@@ -34,7 +34,7 @@ fn main() {
     let step = std::env::args().find_map(|argument| argument.strip_prefix("--step=").map(str::to_owned));
     match step.as_deref() {
         Some("cut") => in_index(|text| drop(index::read(text, "chart-500").unwrap().unwrap())),
-        Some("whole") => in_index(|text| drop(serde_saphyr::from_str::<serde_json::Value>(text).unwrap())),
+        Some("whole") => in_index(|text| drop(serde_yaml::from_str::<serde_json::Value>(text).unwrap())),
         Some("follow") => tokio::runtime::Runtime::new().unwrap().block_on(follow()),
         Some(other) => panic!("no step {other}"),
         None => {
