@@ -301,6 +301,11 @@ mod tests {
         publish(&mut world, &["1.0.0", "1.1.0", "1.2.0", "1.3.0"]);
         torn(&mut world, "1.3.0");
         assert_eq!(doings(&world), ["open 1.2.0 on qa", "merge 1.1.0 on bronze"]);
+        publish(&mut world, &["1.0.0", "1.1.0", "1.3.0"]);
+        torn(&mut world, "1.3.0");
+        let findings = crate::plan(&world, ago(0)).waves.into_iter().flat_map(|wave| wave.findings);
+        let mut said = findings.map(|finding| finding.because.to_string());
+        assert!(said.any(|words| words.contains("1.3.0 could not be read: its chart is not there")), "people are told");
     }
 
     /// The oldest and the newest have the content of 1.1.0; this is what one between them has.

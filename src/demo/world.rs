@@ -175,16 +175,6 @@ impl World {
         &self.github
     }
 
-    /// Releases a definition with a chart behind it, which is published with the same word of its author.
-    ///
-    /// # Errors
-    /// When git or the registry refuses.
-    pub fn define(&self, plugin: &str, version: &str, chart: &str, notes: &str) -> anyhow::Result<()> {
-        self.charts.publish(plugin, chart, notes)?;
-        let text = fleet::definition(&self.charts, plugin, version, chart);
-        define(&self.github, &format!("{OWNER}/{EXTENSIONS}"), plugin, version, &text)
-    }
-
     /// The chart registry, for releases.
     pub fn charts(&self) -> &Charts {
         &self.charts

@@ -12,7 +12,7 @@ use super::receiver::Answer;
 const JFROG: &str = "x-jfrog-event-auth";
 
 /// As much of a delivery is searched, in bytes; what names a push is shorter.
-const MOST: usize = 64 << 10;
+pub(super) const MOST: usize = 64 << 10;
 
 /// The token, as a registry can show one: a bearer's, the password of an address (Quay), or in a header of its own.
 pub(super) fn token(headers: &HeaderMap) -> Result<Vec<u8>, Answer> {

@@ -148,7 +148,7 @@ impl Endpoint {
                 let secret = fitting.iter().position(|fits| *fits).ok_or(refused)?;
                 let mut text = Vec::new();
                 let keep = |piece: &[u8]| {
-                    if of_registry {
+                    if of_registry && text.len() < registry::MOST {
                         text.extend_from_slice(piece);
                     }
                 };

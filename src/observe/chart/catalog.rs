@@ -34,10 +34,10 @@ pub(super) struct Catalog {
 struct State {
     /// Tags and their commits, by the versions as they are written.
     tags: BTreeMap<String, (String, Sha)>,
-    /// The version of the definition on the branch, where it has no tag.
-    ahead: Option<String>,
     /// The same in order.
     order: Vec<(Version, String, Sha)>,
+    /// The version of the definition on the branch, where it has no tag.
+    ahead: Option<String>,
     /// Where charts lie.
     charts: BTreeMap<String, Shop>,
 }
