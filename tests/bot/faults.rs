@@ -56,6 +56,32 @@ async fn f02_f03_late_doubled_and_shuffled_webhooks_change_nothing() {
     nothing_was_done_twice(&stage);
 }
 
+/// No delivery is asked for again: the looks at the start find what they would have rung for.
+#[tokio::test(flavor = "multi_thread")]
+async fn f01_what_came_while_it_was_away_is_found_when_it_starts() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    let bot = stage.serve();
+    climbed(&stage).await;
+    drop(bot);
+    let [approved, closed] = ["cert-manager", "ingress-nginx"].map(|plugin| stage.pull(plugin, "bronze").unwrap());
+    github.approve(REPOSITORY, approved.number, OWNER).unwrap();
+    github.comment(REPOSITORY, approved.number, OWNER, "/coldframe status").unwrap();
+    github.close(REPOSITORY, closed.number, OWNER).unwrap();
+    stage.world.charts().publish("kube-state-metrics", "5.25.2", "").unwrap();
+    let missed = || github.deliveries().iter().filter(|one| one.status.is_none()).count();
+    stage.until("GitHub has given up on them", |_| (missed() >= 3).then_some(())).await;
+    // Nothing but its start makes it look.
+    github.faults(|faults| faults.webhooks.drop_all = true);
+    let _bot = stage.serve_with(&[("COLDFRAME_SWEEP", "1h"), ("COLDFRAME_POLL", "1h")]);
+    stage.until("the approval", |stage| stage.pull("cert-manager", "bronze").filter(is_merged)).await;
+    stage.until("the question", |stage| stage.answers("cert-manager", "bronze")).await;
+    let newer = |stage: &Stage| stage.pull("kube-state-metrics", "qa").filter(|pull| pull.title.contains("5.25.2"));
+    stage.until("the release", newer).await;
+    let same = stage.pulls().iter().filter(|pull| pull.title == closed.title).count();
+    assert_eq!(same, 1, "what was refused meanwhile was opened again");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn f04_f05_what_does_not_show_yet_is_not_made_again() {
     let stage = Stage::set().await;
