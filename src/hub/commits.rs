@@ -71,17 +71,8 @@ impl RepoHub {
     /// # Errors
     /// It could not be read, is not there, or is not to be read by whoever may write a policy.
     pub async fn pinned_file(&self, repository: &str, path: &str, commit: &Sha) -> Result<String, HubError> {
-        #[derive(Deserialize)]
-        struct Wire {
-            private: bool,
-            default_branch: String,
-        }
         let root = root(repository)?;
-        let found: Wire = self.main().get(&root).await?;
-        // A token of a person reads more than whoever writes the policy.
-        if found.private && repository != self.repository().full_name() {
-            return Err(HubError::Setup(format!("{repository} is not public")));
-        }
+        let found = self.public(repository, &root).await?;
         if !self.is_ancestor(&root, commit.as_str(), &found.default_branch).await? {
             let branch = super::error::harmless(&found.default_branch);
             return Err(HubError::Setup(format!("{commit} is not on the branch {branch} of {repository}")));
@@ -152,7 +143,7 @@ impl RepoHub {
 }
 
 /// `/repos/{owner}/{name}` of any repository.
-fn root(repository: &str) -> Result<String, HubError> {
+pub(super) fn root(repository: &str) -> Result<String, HubError> {
     match repository.split_once('/') {
         Some((owner, name)) if super::plain(owner) && super::plain(name) => Ok(format!("/repos/{owner}/{name}")),
         _ => Err(HubError::Setup(format!("`{}` is not `owner/name`", super::error::harmless(repository)))),

@@ -1,13 +1,14 @@
 //! Asks every chart source whose time has come, and then about its releases: their checks, and what is different in
 //! them. How a source is asked is in `releases`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use decide::{PluginName, Version};
 use jiff::{SignedDuration, Timestamp};
 
 use super::base::Base;
+use super::changelog::{self, About, Said};
 use super::chart::Mirrors;
 use super::context::{Context, SourceMemory};
 use super::released::Pace;
@@ -53,6 +54,35 @@ pub(super) async fn ask(context: &mut Context, base: &Base, now: Timestamp) {
     });
     let answers: Vec<(PluginName, SourceMemory)> = futures_util::future::join_all(asks).await;
     context.memory.sources = answers.into_iter().collect();
+    changelogs(context, base, first, now).await;
+}
+
+/// What authors say of these releases.
+async fn changelogs(context: &mut Context, base: &Base, first: SignedDuration, now: Timestamp) {
+    let (hub, known) = (context.repo.hub.clone(), std::mem::take(&mut context.memory.changelogs));
+    let mut last = first;
+    let mut running = BTreeMap::new();
+    for policy in &base.loaded.policy.plugins {
+        running.insert(&policy.name, lowest(base, &policy.name));
+        let poll = base.loaded.wiring.plugins.get(&policy.name).map(|wiring| wiring.poll);
+        last = last.max(poll.and_then(|poll| SignedDuration::try_from(poll).ok()).unwrap_or(first));
+    }
+    let abouts = base.loaded.policy.plugins.iter().filter_map(|policy| {
+        let name = &policy.name;
+        let (memory, wiring) = (context.memory.sources.get(name)?, base.loaded.wiring.plugins.get(name)?);
+        let (found, lowest) = (memory.said.as_ref().ok()?, running.get(name).and_then(Option::as_ref));
+        Some(About { policy, wiring, found, compared: &memory.compared, lowest })
+    });
+    let abouts: Vec<About<'_>> = abouts.collect();
+    let known = changelog::ask(known, &hub, &abouts, Pace { first, last }, now).await;
+    let told = abouts.iter().map(|about| (about.policy.name.clone(), known.told(&hub, about)));
+    let told: Vec<(PluginName, BTreeMap<Version, Said>)> = told.collect();
+    for (plugin, said) in told {
+        if let Some(memory) = context.memory.sources.get_mut(&plugin) {
+            memory.told = said;
+        }
+    }
+    context.memory.changelogs = known;
 }
 
 /// Versions that a tier is busy with, and what they came from: they need not be newer than what runs.

@@ -32,6 +32,8 @@ struct Step {
     from: Version,
     /// What is different, or why nobody knows.
     became: Result<Arc<Report>, String>,
+    /// What the change log in its package says of it, and of what lies between the two.
+    changelog: Option<String>,
     /// When that was found out.
     at: Timestamp,
     digests: (Option<Digest>, Option<Digest>),
@@ -54,6 +56,17 @@ impl Compared {
         self.steps
             .iter()
             .map(|(version, step)| (version, Differences { from: step.from.clone(), became: step.became.clone() }))
+    }
+
+    /// What the change log in the package of a release says of it: untrusted text.
+    pub fn changelog(&self, version: &Version) -> Option<&str> {
+        self.steps.get(version)?.changelog.as_deref()
+    }
+
+    /// The version of what a release installs.
+    pub fn app_version(&self, version: &Version) -> Option<&str> {
+        let report = self.steps.get(version)?.became.as_ref().ok()?;
+        Some(report.new.app_version.as_str()).filter(|app| !app.is_empty())
     }
 
     /// Whether any of these differences has to do with what is set.
@@ -165,21 +178,26 @@ pub async fn ask(
             continue;
         }
         let holds = known.map_or(pace.first, |step| (step.holds * 2).clamp(pace.first, pace.last.max(pace.first)));
-        let became = match left.checked_sub(1) {
+        let outcome = match left.checked_sub(1) {
             Some(fewer) => {
                 left = fewer;
                 step(source, (old, new), &mut read).await
             }
             None => Err("it was not read yet".to_string()),
         };
+        let (became, changelog) = match outcome {
+            Ok((report, changelog)) => (Ok(report), changelog),
+            Err(why) => (Err(why), None),
+        };
         // What was not tried yet is tried at the next look.
         let holds = if left == 0 && became.is_err() { SignedDuration::ZERO } else { holds };
-        compared.steps.insert((*to).clone(), Step { from: (*from).clone(), became, at: now, digests, holds });
+        let step = Step { from: (*from).clone(), became, changelog, at: now, digests, holds };
+        compared.steps.insert((*to).clone(), step);
     }
     if let (Some(oldest), Some(first)) = (oldest, chain.first().filter(|first| Some(**first) != oldest)) {
         let digests = (None, found.get(*first).and_then(|found| found.digest.clone()));
         let became = Err(format!("{oldest} is at its source no more"));
-        let step = Step { from: oldest.clone(), became, at: now, digests, holds: pace.last };
+        let step = Step { from: oldest.clone(), became, changelog: None, at: now, digests, holds: pace.last };
         // What was compared while it was there is known.
         if compared.steps.get(*first).is_none_or(|known| known.from != *oldest) {
             compared.steps.insert((*first).clone(), step);
@@ -206,12 +224,20 @@ async fn step(
     source: &dyn Source,
     (old, new): (&Found, &Found),
     read: &mut BTreeMap<Version, Result<Arc<Release>, String>>,
-) -> Result<Arc<Report>, String> {
+) -> Result<(Arc<Report>, Option<String>), String> {
     let new = release(source, new, read).await?;
     let old = release(source, old, read).await?;
-    let compared = tokio::task::spawn_blocking(move || compare::compare_releases(&old, &new)).await;
-    let compared = compared.map_err(|error| error.to_string())?;
-    compared.map(Arc::new).ok_or_else(|| "one of the two has no chart".to_string())
+    let work = move || (compare::compare_releases(&old, &new), logged(&old, &new));
+    let (compared, logged) = tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string())?;
+    Ok((Arc::new(compared.ok_or_else(|| "one of the two has no chart".to_string())?), logged))
+}
+
+/// What the newer chart's change log says of the versions since the older one.
+fn logged(old: &Release, new: &Release) -> Option<String> {
+    let (old, new) = (old.chart.as_ref()?, new.chart.as_ref()?);
+    let [from, to] = [old, new].map(|chart| chart.version().parse::<Version>().ok());
+    let (from, to) = (from?, to?);
+    super::changelog::section(new.changelog()?, |version| *version > from && *version <= to)
 }
 
 /// The contents of a release; one that was read for the pair before is not read again.

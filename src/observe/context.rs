@@ -8,6 +8,7 @@ use decide::{PluginName, PullNumber, Sha, TierName, Version};
 use jiff::{SignedDuration, Timestamp};
 use url::Url;
 
+use super::changelog::{Changelogs, Said};
 use super::chart::{Found, Mirrors, Source};
 use super::cluster::Clusters;
 use super::compared::Compared;
@@ -75,6 +76,8 @@ pub struct Memory {
     pub broken: Option<String>,
     /// Chart sources, with what they said last.
     pub sources: BTreeMap<PluginName, SourceMemory>,
+    /// What the hub's pages say of releases.
+    pub changelogs: Changelogs,
     /// Clones of repositories that these lie in.
     pub mirrors: Option<Arc<Mirrors>>,
     /// Answers of the hub that hold for a minute.
@@ -109,6 +112,8 @@ pub struct SourceMemory {
     pub checked: Checked,
     /// How those versions differ from one to the next.
     pub compared: Compared,
+    /// What authors say of them.
+    pub told: BTreeMap<Version, Said>,
     /// Where it comes from at the hub: repositories and packages.
     pub released_in: BTreeSet<String>,
     /// When somebody rang for it; none once the news is here, or long overdue.

@@ -8,6 +8,7 @@ pub mod ask;
 mod base;
 mod believed;
 mod boxes;
+mod changelog;
 pub mod chart;
 pub mod checkout;
 pub mod cluster;
@@ -75,8 +76,8 @@ pub struct Seen {
     boxes: BTreeMap<PullNumber, String>,
     /// The open pull requests of others.
     pub others: Vec<OtherPull>,
-    /// Notes and digests of releases.
-    pub notes: releases::Notes,
+    /// What authors say of releases.
+    told: BTreeMap<(PluginName, Version), changelog::Said>,
     /// What is different in them.
     differences: BTreeMap<(PluginName, Version), tell::Differences>,
     /// The repository's page at the hub.
@@ -127,11 +128,11 @@ pub async fn observe(context: &mut Context) -> anyhow::Result<Seen> {
     let concerned: Vec<PluginName> = concerned.map(|(plugin, _)| plugin.clone()).collect();
     let given = given::places(context, &base, concerned).await?;
     let mut plugins = BTreeMap::new();
-    let (mut notes, mut differences) = (releases::Notes::new(), BTreeMap::new());
+    let (mut told, mut differences) = (BTreeMap::new(), BTreeMap::new());
     for plugin in &loaded.policy.plugins {
         let memory = context.memory.sources.get(&plugin.name);
-        for (version, found) in memory.and_then(|memory| memory.said.as_ref().ok()).into_iter().flatten() {
-            notes.insert((plugin.name.clone(), version.clone()), found.clone());
+        for (version, said) in memory.into_iter().flat_map(|memory| &memory.told) {
+            told.insert((plugin.name.clone(), version.clone()), said.clone());
         }
         for (version, found) in memory.into_iter().flat_map(|memory| memory.compared.told()) {
             differences.insert((plugin.name.clone(), version.clone()), found);
@@ -186,7 +187,7 @@ pub async fn observe(context: &mut Context) -> anyhow::Result<Seen> {
         pulls: page,
         boxes,
         others,
-        notes,
+        told,
         differences,
         web,
         dashboard,
@@ -320,10 +321,11 @@ impl Seen {
     fn steps(&self, wave: &WaveReport) -> Vec<tell::ReleaseNote> {
         let Some(to) = &wave.version else { return Vec::new() };
         let between = |version: &Version| version <= to && wave.from.as_ref().is_none_or(|from| version > from);
-        let steps = self.notes.iter().filter(|((plugin, version), _)| *plugin == wave.plugin && between(version));
-        let notes = steps.map(|((plugin, version), found)| {
+        let steps = self.told.iter().filter(|((plugin, version), _)| *plugin == wave.plugin && between(version));
+        let notes = steps.map(|((plugin, version), said)| {
             let differences = self.differences.get(&(plugin.clone(), version.clone())).cloned();
-            tell::ReleaseNote { version: version.clone(), text: found.notes.clone(), differences }
+            let changelog::Said { text, page } = said.clone();
+            tell::ReleaseNote { version: version.clone(), text, page, differences }
         });
         let mut notes: Vec<tell::ReleaseNote> = notes.collect();
         notes.sort_by(|a, b| b.version.cmp(&a.version));

@@ -123,13 +123,7 @@ async fn of_release(
     let revision = release.origin.revision.as_deref().filter(|text| is_commit(text));
     let commit = match (revision, &wiring.released.tag) {
         (Some(revision), None) => Sha::new(revision.to_ascii_lowercase()),
-        (_, tag) => {
-            let tags = match tag {
-                Some(pattern) => vec![filled(pattern, policy, &release.version)],
-                None => usual(policy, wiring, &release.version),
-            };
-            tagged(hub, &repository, &tags).await?
-        }
+        (_, _) => tagged(hub, &repository, &tags(policy, wiring, &release.version)).await?,
     };
     hub.checks_on(&repository, &commit, &policy.checks).await.map_err(unread)
 }
@@ -163,7 +157,7 @@ async fn tagged(hub: &RepoHub, repository: &str, tags: &[String]) -> Result<Sha,
 }
 
 /// The repository that a chart names, if it lies on this hub.
-fn named(hub: &RepoHub, origin: &Origin) -> Result<String, String> {
+pub(super) fn named(hub: &RepoHub, origin: &Origin) -> Result<String, String> {
     let here = origin.sources.iter().find_map(|source| {
         let url = Url::parse(source.strip_prefix("git+").unwrap_or(source)).ok()?;
         if hub.is_at(&url) { repository_in(&url) } else { None }
@@ -185,6 +179,14 @@ pub fn repository_in(url: &Url) -> Option<String> {
 /// A full id of a commit. A branch or a short id may be another commit tomorrow.
 fn is_commit(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// The tags by which a version may be released: that of the policy, else those that it usually has.
+pub(super) fn tags(policy: &PluginPolicy, wiring: &PluginWiring, version: &Version) -> Vec<String> {
+    match &wiring.released.tag {
+        Some(pattern) => vec![filled(pattern, policy, version)],
+        None => usual(policy, wiring, version),
+    }
 }
 
 /// The tags that a version usually has.

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use decide::Version;
 use decide::snapshot::{Read, Release};
-use decide::{PluginName, Version};
 use jiff::{SignedDuration, Timestamp};
 
 use super::chart::{self, Found, Mirrors, Source, SourceError};
@@ -58,9 +58,6 @@ pub fn planned(memory: &SourceMemory, places: &[Place]) -> Read<Vec<Release>> {
     }
 }
 
-/// Notes and digests by plugin and version, for the texts.
-pub type Notes = BTreeMap<(PluginName, Version), Found>;
-
 async fn look(source: &dyn Source, lowest: Option<&Version>) -> Result<BTreeMap<Version, Found>, SourceError> {
     let mut versions = source.versions().await?;
     versions.retain(|version| lowest.is_none_or(|lowest| version >= lowest));
@@ -101,6 +98,7 @@ fn fresh(wiring: &PluginWiring, net: &Net, mirrors: &Mirrors) -> SourceMemory {
         said,
         checked: Checked::default(),
         compared: Compared::default(),
+        told: BTreeMap::new(),
         released_in: BTreeSet::new(),
         rung: None,
     }

@@ -38,7 +38,7 @@ async fn a_release_waits_until_its_checks_are_green_and_climbs_then() {
     });
     let newest = "4.12.0";
     let source = format!("{}/{CHARTS}.git", stage.world.settings().hub);
-    stage.world.charts().publish_from(CHART, newest, &source, &commit).unwrap();
+    stage.world.charts().publish_from(CHART, newest, (&source, &commit), &[]).unwrap();
     github.check(CHARTS, ci, &commit, "lint", Some("success")).unwrap();
     github.check(CHARTS, ci, &commit, "e2e", None).unwrap();
     let _bot = stage.serve();

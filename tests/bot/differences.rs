@@ -5,6 +5,7 @@ use crate::support::{REPOSITORY, Stage, is_merged, is_open};
 
 const OWNER: &str = "maria";
 const PLUGIN: &str = "ingress-nginx";
+const PLUGINS: [&str; 2] = ["cert-manager", "kube-state-metrics"];
 const NEWER: &str = "4.11.9";
 const SCHEMA: &str = r#"{"type": "object", "required": ["host"], "properties": {"host": {"type": "string"}}}"#;
 
@@ -110,4 +111,51 @@ async fn two_releases_are_compared_by_hand() {
         let (code, _, why) = run("4.11.2", "9.9.9", &[]);
         assert_eq!((code, why.contains("has no 9.9.9")), (Some(1), true), "{why}");
     }
+}
+
+/// Of every release that is passed over, whoever says something of it: the hub's page of a release, the change log in the
+/// package. What not everybody may read is shown to nobody, and nothing in it reaches anybody.
+#[tokio::test(flavor = "multi_thread")]
+async fn a20_what_authors_say_of_every_release_on_the_way_stands_on_the_pull_request() {
+    let stage = Stage::set().await;
+    let (github, given) = (stage.world.github(), stage.world.settings());
+    for (name, tag, private) in
+        [("charts", "cert-manager-1.15.1", false), ("secret", "kube-state-metrics-5.25.9", true)]
+    {
+        github.add_repository("acme", name, &[("README.md".to_owned(), "Charts\n".to_owned())]).unwrap();
+        let repository = format!("acme/{name}");
+        github.set_permission(&repository, "vera", demo::github::Role::Write).unwrap();
+        github.install_app(given.app_id, &repository).unwrap();
+        github.set_private(&repository, private).unwrap();
+        let said = "Thanks @maria, closes #1 and <b>more</b>\n```\n";
+        github.release(&repository, tag, "vera", said).unwrap();
+    }
+    github.draft_release("acme/charts", "cert-manager-1.15.3", "vera", "not out yet").unwrap();
+    let log = "# Changes\n\n## 1.15.3\n- the newest\n\n## 1.15.2\n- the one between\n\n## 1.15.0\n- the first\n";
+    let home = format!("{}/acme/charts", given.hub);
+    let charts = stage.world.charts();
+    for (version, files) in [("1.15.1", &[][..]), ("1.15.3", &[("CHANGELOG.md", log)][..])] {
+        charts.publish_from(PLUGINS[0], version, (&home, &"1".repeat(40)), files).unwrap();
+    }
+    // The other one comes from where the App may read and not everybody.
+    let hidden = format!("{}/acme/secret", given.hub);
+    charts.publish_from(PLUGINS[1], "5.25.9", (&hidden, &"1".repeat(40)), &[]).unwrap();
+    let _bot = stage.serve();
+    let said = |stage: &Stage| stage.pull(PLUGINS[0], "qa").filter(|pull| pull.body.contains("Thanks"));
+    let pull = stage.until("what is said of 1.15.1", said).await;
+    assert!(pull.title.contains("1.15.3"), "{}", pull.title);
+    let page = format!("[1.15.1]({home}/releases/tag/cert-manager-1.15.1)");
+    let order =
+        ["**1.15.3**", "- the newest", "- the one between", &page, "Thanks @ maria, closes # 1 and <b>more</b>"];
+    let at: Vec<Option<usize>> = order.iter().map(|words| pull.body.find(words)).collect();
+    assert!(at.iter().all(Option::is_some) && at.is_sorted(), "{at:?}\n{}", pull.body);
+    assert!(!pull.body.contains("- the first") && !pull.body.contains("not out yet"), "{}", pull.body);
+    let other = stage
+        .until("the other one opens", |stage| stage.pull(PLUGINS[1], "qa").filter(|pull| pull.title.contains("5.25.9")))
+        .await;
+    stage
+        .never(4, "it shows what is hidden", |stage| {
+            stage.pull(PLUGINS[1], "qa").is_some_and(|pull| pull.number == other.number && pull.body.contains("Thanks"))
+        })
+        .await;
 }

@@ -19,7 +19,7 @@ async fn a_release_of_the_repository_that_a_chart_comes_from_opens_its_pull_requ
     github.install_app(given.app_id, "acme/charts").unwrap();
     let publish = |version: &str| {
         let home = format!("{}/acme/charts", given.hub);
-        stage.world.charts().publish_from(PLUGIN, version, &home, &"1".repeat(40)).unwrap();
+        stage.world.charts().publish_from(PLUGIN, version, (&home, &"1".repeat(40)), &[]).unwrap();
     };
     publish("1.15.1");
     stage.edit_policy("    poll: 1s\n", "    poll: 24h\n");
@@ -33,13 +33,13 @@ async fn a_release_of_the_repository_that_a_chart_comes_from_opens_its_pull_requ
     // A branch of that repository is no release.
     github.push_file("acme/charts", "topic", "vera", "README.md", "More\n", "More").unwrap();
     stage.never(4, "a branch was pushed", |stage| on_qa("1.15.2")(stage).is_some()).await;
-    github.release("acme/charts", "cert-manager-1.15.2", "vera").unwrap();
+    github.release("acme/charts", "cert-manager-1.15.2", "vera", "").unwrap();
     let begun = Instant::now();
     stage.until("1.15.2 comes to qa", on_qa("1.15.2")).await;
     println!("from the release to the pull request: {:?}", begun.elapsed());
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}\n{}", begun.elapsed(), stage.logged());
     // The artefact may come after the event: the bot looks a few times more.
-    github.release("acme/charts", "cert-manager-1.15.3", "vera").unwrap();
+    github.release("acme/charts", "cert-manager-1.15.3", "vera", "").unwrap();
     tokio::time::sleep(Duration::from_secs(2)).await;
     publish("1.15.3");
     stage.until("1.15.3 comes to qa", on_qa("1.15.3")).await;

@@ -87,12 +87,19 @@ impl Charts {
         self.publish_dated(chart, version, notes, super::clock::now())
     }
 
-    /// As [`Charts::publish`], with the repository and the commit that the chart says it was made from.
+    /// As [`Charts::publish_with`], with the repository and the commit that the chart says it was made from.
     ///
     /// # Errors
     /// As there.
-    pub fn publish_from(&self, chart: &str, version: &str, repository: &str, commit: &str) -> anyhow::Result<Digests> {
+    pub fn publish_from(
+        &self,
+        chart: &str,
+        version: &str,
+        (repository, commit): (&str, &str),
+        files: &[(&str, &str)],
+    ) -> anyhow::Result<Digests> {
         let mut file = ChartFile::new(chart, version, "");
+        file.files = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
         let named = [("source", repository), ("revision", commit)];
         file.annotations.extend(named.map(|(key, text)| (format!("org.opencontainers.image.{key}"), text.to_owned())));
         self.put(file, super::clock::now())

@@ -7,7 +7,7 @@ use super::GitHub;
 use super::acts::{Act, IssueAct};
 use super::git::{Signature, ZERO};
 use super::setup::plainly;
-use super::state::{Access, Actor, ReviewState, Role};
+use super::state::{Access, Actor, Release, ReviewState, Role};
 use super::webhooks;
 
 impl GitHub {
@@ -219,17 +219,33 @@ impl GitHub {
         world.write_file(id, branch, &actor, &[(path, Some(text.as_bytes()))], message).map_err(plainly)
     }
 
-    /// Releases what the default branch holds: a tag, and the release at it.
-    pub fn release(&self, repository: &str, tag: &str, login: &str) -> anyhow::Result<()> {
+    /// Releases what the default branch holds: a tag, and the release at it with a text.
+    pub fn release(&self, repository: &str, tag: &str, login: &str, text: &str) -> anyhow::Result<()> {
+        self.put_release(repository, tag, login, text, false)
+    }
+
+    /// The same, which nobody sees yet who may not write.
+    pub fn draft_release(&self, repository: &str, tag: &str, login: &str, text: &str) -> anyhow::Result<()> {
+        self.put_release(repository, tag, login, text, true)
+    }
+
+    fn put_release(&self, repository: &str, tag: &str, login: &str, text: &str, draft: bool) -> anyhow::Result<()> {
         let mut world = self.world();
         let id = world.named(repository)?;
         let actor = Actor::User(login.to_owned());
         world.need(&actor, id, "contents", Access::Write, Role::Write).map_err(plainly)?;
-        let repo = world.repositories.get(&id).context("it was just found")?;
+        let (number, at) = (world.id(), world.now());
+        let (tag, text, author) = (tag.to_owned(), text.to_owned(), login.to_owned());
+        let release = Release { id: number, tag, text, draft, author, at };
+        let repo = world.repositories.get_mut(&id).context("it was just found")?;
+        repo.releases.push(release.clone());
+        if draft {
+            return Ok(());
+        }
         let head = repo.head(&repo.default_branch).context("nothing is there to release")?.to_owned();
-        repo.git.update_ref(&format!("refs/tags/{tag}"), &head, ZERO)?;
+        repo.git.update_ref(&format!("refs/tags/{}", release.tag), &head, ZERO)?;
         world.sync(id, &actor).map_err(plainly)?;
-        webhooks::release(&mut world, id, tag, login);
+        webhooks::release(&mut world, id, &release);
         Ok(())
     }
 

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::auth::hex;
-use super::rest::{render, render_checks};
+use super::rest::{render, render_checks, render_git};
 use super::signature::login_of;
-use super::state::{Delivered, Delivery, MergeGroup, Shared, World, lock};
+use super::state::{Delivered, Delivery, MergeGroup, Release, Shared, World, lock};
 
 /// The longest that the hub waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -251,16 +251,10 @@ pub fn merge_group(world: &mut World, id: u64, name: &str, base: &str, group: &M
 }
 
 /// `release` published.
-pub fn release(world: &mut World, id: u64, tag: &str, login: &str) {
+pub fn release(world: &mut World, id: u64, release: &Release) {
     let Some(repo) = world.repositories.get(&id) else { return };
-    let (page, branch) = (render::page_url(world, repo), repo.default_branch.clone());
-    let (at, number) = (super::state::stamp(world.now()), world.id());
-    let release = json!({
-        "id": number, "tag_name": tag, "target_commitish": branch, "name": tag, "body": null,
-        "draft": false, "prerelease": false, "created_at": at, "published_at": at, "assets": [],
-        "html_url": format!("{page}/releases/tag/{tag}"), "author": render::user(world, login),
-    });
-    emit(world, id, "release", login, json!({"action": "published", "release": release}));
+    let shown = render_git::release(world, repo, release);
+    emit(world, id, "release", &release.author, json!({"action": "published", "release": shown}));
 }
 
 /// `deployment_status`.

@@ -16,6 +16,7 @@ mod people;
 mod pulls;
 mod reactions;
 mod refs;
+mod releases;
 mod repos;
 mod reviews;
 mod rules;
@@ -52,6 +53,7 @@ pub fn routes() -> Vec<Route> {
         checks::routes(),
         deployments::routes(),
         refs::routes(),
+        releases::routes(),
         activity::routes(),
         objects::routes(),
         contents::routes(),

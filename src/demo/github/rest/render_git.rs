@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::render::{page_url, repository_url, user};
 use crate::github::git;
 use crate::github::signature::{self, hub_signature, login_of};
-use crate::github::state::{Repository, Ruleset, World, stamp};
+use crate::github::state::{Release, Repository, Ruleset, World, stamp};
 
 /// A commit as `/git/commits` shows it.
 pub fn git_commit(world: &World, repository: &Repository, commit: &git::Commit) -> Value {
@@ -111,4 +111,19 @@ pub fn ruleset(world: &World, repository: &Repository, set: &Ruleset, bypass: Op
         }
     }
     value
+}
+
+/// A release.
+pub fn release(world: &World, repo: &Repository, release: &Release) -> Value {
+    let (api, page) = (repository_url(world, repo), page_url(world, repo));
+    let (tag, at) = (&release.tag, stamp(release.at));
+    let url = format!("{api}/releases/{}", release.id);
+    json!({
+        "id": release.id, "node_id": format!("RE_{}", release.id), "tag_name": tag, "name": tag, "body": release.text,
+        "target_commitish": repo.default_branch, "draft": release.draft, "prerelease": false, "immutable": false,
+        "created_at": at, "updated_at": at, "published_at": if release.draft { Value::Null } else { at.clone().into() },
+        "assets": [], "author": user(world, &release.author), "url": url, "assets_url": format!("{url}/assets"),
+        "upload_url": format!("{url}/assets{{?name,label}}"), "html_url": format!("{page}/releases/tag/{tag}"),
+        "tarball_url": format!("{api}/tarball/{tag}"), "zipball_url": format!("{api}/zipball/{tag}"),
+    })
 }

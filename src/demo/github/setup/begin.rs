@@ -66,6 +66,7 @@ impl World {
             checks: BTreeMap::new(),
             statuses: Vec::new(),
             deployments: Vec::new(),
+            releases: Vec::new(),
             runs: BTreeMap::new(),
             merges: BTreeMap::new(),
             compared: BTreeMap::new(),

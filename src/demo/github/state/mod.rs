@@ -26,7 +26,7 @@ pub use pull::{
     Annotation, CheckRun, Comment, Deployment, DeploymentStatus, Merged, Pull, REACTIONS, Reaction, Review,
     ReviewState, Status, Turn, Turned,
 };
-pub use repository::{Activity, Compared, MergeGroup, Method, Protection, Queued, Repository, Rule, Ruleset};
+pub use repository::{Activity, Compared, MergeGroup, Method, Protection, Queued, Release, Repository, Rule, Ruleset};
 pub use workflow::WorkflowRun;
 
 /// Everything, behind one lock: each request sees and leaves a whole world.

@@ -58,6 +58,8 @@ pub struct Repository {
     pub statuses: Vec<Status>,
     /// Deployments, oldest first.
     pub deployments: Vec<Deployment>,
+    /// Releases, oldest first.
+    pub releases: Vec<Release>,
     /// Runs of workflows, by id.
     pub runs: BTreeMap<u64, WorkflowRun>,
     /// What waits in merge queues, the first one first.
@@ -78,6 +80,23 @@ impl Repository {
     pub fn head(&self, branch: &str) -> Option<&str> {
         self.refs.get(&format!("refs/heads/{branch}")).map(String::as_str)
     }
+}
+
+/// A release at a tag.
+#[derive(Clone, Debug)]
+pub struct Release {
+    /// Its id.
+    pub id: u64,
+    /// Its tag.
+    pub tag: String,
+    /// Its text, Markdown.
+    pub text: String,
+    /// Shown to those alone who may write.
+    pub draft: bool,
+    /// By whom.
+    pub author: String,
+    /// When.
+    pub at: Timestamp,
 }
 
 /// What a head changes against a base.
