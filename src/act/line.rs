@@ -29,6 +29,8 @@ pub struct Memory {
     pub outages: Vec<Outage>,
     /// What the commits of open pull requests change, for people.
     pub changes: super::changes::Told,
+    /// What people have to do for them.
+    pub tasks: super::tasks::Known,
     /// What was last told of each pull request that could not wait, and when its texts were written.
     pub published: BTreeMap<PullNumber, (String, Timestamp)>,
     /// The dashboard issue.

@@ -22,6 +22,7 @@ mod proof;
 mod publish;
 mod queue;
 mod receipt;
+mod tasks;
 mod verify;
 
 use decide::plan::{Action, Plan, Proposal, Record, Urgency};

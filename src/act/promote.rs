@@ -4,18 +4,19 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use decide::plan::{Plan, Proposal};
+use decide::plan::{Plan, Proposal, WaveReport};
 use decide::{Person, PullNumber, Sha};
 use jiff::{SignedDuration, Timestamp};
 
 use super::changes::{self, Whose};
 use super::heads::{self, Made};
 use super::receipt::{Receipt, fenced};
-use super::{opened, publish};
+use super::{opened, publish, tasks};
 use crate::act::line::{Line, Opened};
 use crate::clock;
 use crate::hub::{BranchPull, HubError, HubState};
-use crate::observe::{self, Foreseen, Seen, branch};
+use crate::observe::{self, Beside, Foreseen, Seen, branch};
+use crate::tell::Task;
 
 /// So many pull requests are opened together at most.
 pub(super) const TOGETHER: usize = 20;
@@ -151,12 +152,13 @@ async fn open_one(
     now: Timestamp,
 ) -> anyhow::Result<Receipt> {
     let Proposal { plugin, tier, .. } = proposal;
-    let changes = changed(line, seen, proposal, &head).await;
-    let told = foreseen.and_then(|next| next.texts(seen, (plugin, tier), &head, changes.as_deref()));
+    let (changes, tasks) = told(line, seen, plan, proposal, &head).await;
+    let beside = Beside { changes: changes.as_deref(), tasks: &tasks };
+    let told = foreseen.and_then(|next| next.texts(seen, (plugin, tier), &head, beside));
     let (title, body, urgent) = match told {
         Some((wave, title, body)) => (title, body, Some(publish::urgent(&head, wave))),
         None => {
-            let (title, body) = texts(seen, plan, proposal, &head, changes.as_deref())?;
+            let (title, body) = texts(seen, plan, proposal, &head, beside)?;
             (title, body, None)
         }
     };
@@ -234,19 +236,32 @@ pub(super) async fn update(
         }
         Err(receipt) => return Ok(receipt),
     }
-    let changes = changed(line, seen, proposal, made.commit()).await;
-    let (title, body) = texts(seen, plan, proposal, made.commit(), changes.as_deref())?;
+    let (changes, tasks) = told(line, seen, plan, proposal, made.commit()).await;
+    let beside = Beside { changes: changes.as_deref(), tasks: &tasks };
+    let (title, body) = texts(seen, plan, proposal, made.commit(), beside)?;
     line.context.repo.hub.edit_pull(pull, Some(&title), Some(&body)).await?;
     Ok(Receipt::Done(format!("moved {pull} to {title}")))
 }
 
-/// What a head changes, where that is more than anybody reads.
-async fn changed(line: &mut Line, seen: &Seen, proposal: &Proposal, head: &Sha) -> Option<Arc<str>> {
+/// What a head changes, where that is more than anybody reads, and what people have to do for the release. What cannot
+/// be had now is told at the next look.
+async fn told(
+    line: &mut Line,
+    seen: &Seen,
+    plan: &Plan,
+    proposal: &Proposal,
+    head: &Sha,
+) -> (Option<Arc<str>>, Arc<[Task]>) {
     let whose = Whose { plugin: &proposal.plugin, tier: &proposal.tier, members: &proposal.members };
-    changes::section(line, seen, whose, head).await.unwrap_or_else(|error| {
-        tracing::warn!(%head, error = %format!("{error:#}"), "what a commit changes is told at the next look");
-        None
-    })
+    let changes = changes::section(line, seen, whose, head).await;
+    let tasks = match reported(plan, proposal) {
+        Ok(wave) => tasks::of(line, seen, wave).await,
+        Err(error) => Err(error),
+    };
+    if let Some(error) = changes.as_ref().err().or(tasks.as_ref().err()) {
+        tracing::warn!(%head, error = %format!("{error:#}"), "a part of the text is told at the next look");
+    }
+    (changes.unwrap_or_default(), tasks.unwrap_or_else(|_| Arc::from(Vec::new())))
 }
 
 /// Title and body as the plan has them; the next look writes what has changed since.
@@ -255,9 +270,14 @@ fn texts(
     plan: &Plan,
     proposal: &Proposal,
     head: &Sha,
-    changes: Option<&str>,
+    beside: Beside<'_>,
 ) -> anyhow::Result<(String, String)> {
+    let wave = reported(plan, proposal)?;
+    Ok((seen.title(wave), seen.body(plan, wave, head, beside)?))
+}
+
+/// What the plan says of the wave that it proposes.
+fn reported<'p>(plan: &'p Plan, proposal: &Proposal) -> anyhow::Result<&'p WaveReport> {
     let wave = plan.waves.iter().find(|wave| wave.plugin == proposal.plugin && wave.tier == proposal.tier);
-    let wave = wave.context("the plan proposes a wave that it does not report")?;
-    Ok((seen.title(wave), seen.body(plan, wave, head, changes)?))
+    wave.context("the plan proposes a wave that it does not report")
 }

@@ -9,9 +9,10 @@ use jiff::Timestamp;
 use super::answers;
 use super::changes::{self, Whose};
 use super::other_pulls::is_required;
+use super::tasks;
 use crate::act::line::Line;
 use crate::hub::{CheckConclusion, CheckDraft, HubCheck, HubPull, HubState, same_text};
-use crate::observe::Seen;
+use crate::observe::{Beside, Seen};
 use crate::tell;
 
 /// Brings every pull request of the plan up to date: title, body, check, answers to commands.
@@ -51,8 +52,9 @@ async fn one(
     let later = merges || (updates(plan, page.number) && (ticked || waits));
     let whose = Whose { plugin: &wave.plugin, tier: &wave.tier, members: wave.members.clusters() };
     let changes = changes::section(line, seen, whose, &page.head).await?;
-    let changes = changes.as_deref();
-    let (title, body) = (seen.title(wave), seen.body(plan, wave, &page.head, changes)?);
+    let (changes, tasks) = (changes.as_deref(), tasks::of(line, seen, wave).await?);
+    let beside = Beside { changes, tasks: &tasks };
+    let (title, body) = (seen.title(wave), seen.body(plan, wave, &page.head, beside)?);
     let mut written = !later && (!told || ticked) && text(line, page, &title, &body).await?;
     // Where no branch rule waits for the check, it is written once it has merged.
     let quiet = merges && is_required(line, &page.base, now).await == Read::Known(false);

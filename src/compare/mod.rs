@@ -22,8 +22,9 @@ pub use change::{Change, Effect, What};
 pub use chart::Chart;
 pub use definition::{DefinedChart, Definition, compare_definitions};
 pub use package::{MAX_PACKAGE, Refusal};
+pub use path::parts;
 pub use settings::Settings;
-pub use templates::FileDiff;
+pub use templates::{FileDiff, patch};
 
 /// So many differences are kept; those come first that people have to act on.
 const MOST: usize = 1_000;

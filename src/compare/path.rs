@@ -11,8 +11,8 @@ pub(crate) fn below(path: &str, key: &str) -> String {
     format!("{path}[{key:?}]")
 }
 
-/// The parts of a path that [`below`] has written.
-pub(crate) fn parts(path: &str) -> Vec<String> {
+/// The parts of a path as differences name it.
+pub fn parts(path: &str) -> Vec<String> {
     let (mut parts, mut rest) = (Vec::new(), path);
     while !rest.is_empty() {
         rest = rest.strip_prefix('.').unwrap_or(rest);

@@ -1,20 +1,35 @@
 //! What somebody sets for a chart, and whether a difference is about that.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
-use crate::path::parts;
+use crate::path::{at, parts};
 
 /// What somebody sets for a chart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
     values: Value,
     names: Vec<String>,
+    named: BTreeMap<String, Value>,
 }
 
 impl Settings {
     /// Values as a tree, and others by their whole name (`image.tag`).
     pub fn new(values: Value, names: Vec<String>) -> Self {
-        Self { values, names }
+        Self { values, names, named: BTreeMap::new() }
+    }
+
+    /// Each value that goes by its whole name.
+    #[must_use]
+    pub fn naming(self, named: BTreeMap<String, Value>) -> Self {
+        Self { named, ..self }
+    }
+
+    /// What is set at an option, where that can be told.
+    pub fn value(&self, path: &str) -> Option<&Value> {
+        let set = self.named.get(path).or_else(|| at(&self.values, path))?;
+        (!set.is_null()).then_some(set)
     }
 
     /// Whether something is set at the path of a difference, below it, or around it as a whole. A null takes a value

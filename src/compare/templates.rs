@@ -60,6 +60,12 @@ pub(crate) fn compare(old: &Chart, new: &Chart, found: &mut Vec<Change>) -> Vec<
     diffs
 }
 
+/// How a file differs from what it is to become, as `git apply` takes it.
+pub fn patch(path: &str, old: &str, new: &str) -> String {
+    let diff = TextDiff::from_lines(old, new);
+    diff.unified_diff().context_radius(AROUND).header(&format!("a/{path}"), &format!("b/{path}")).to_string()
+}
+
 /// Custom resources are compared by what they mean, not by their lines.
 fn texts<'c>(prefix: &str, chart: &'c Chart, found: &mut BTreeMap<String, &'c str>) {
     let templates = chart.texts.iter().filter(|(path, _)| path.starts_with("templates/"));

@@ -1,6 +1,9 @@
 //! What a file gives a chart beside its version: the values of a HelmRelease, of an Application, the options of a
 //! Plugin. Only what stands in the file itself; who else may add to it is not known here.
 
+use std::collections::BTreeMap;
+
+use jsonpath::Step;
 use serde_json::{Map, Value};
 
 use super::place::Scalar;
@@ -13,6 +16,8 @@ pub struct Given {
     pub values: Value,
     /// Values by their whole name, such as `image.tag`.
     pub names: Vec<String>,
+    /// Those of them that stand there as they are.
+    pub named: BTreeMap<String, Value>,
     /// Whether nothing in the document says that more comes from elsewhere.
     pub whole: bool,
 }
@@ -61,8 +66,38 @@ fn of<'t>(tree: &'t Value, mut others: impl Iterator<Item = &'t Value>, chart: &
     }
 }
 
+/// Where in a document a chart gets its values.
+pub(super) enum Home {
+    /// A tree below here.
+    Tree(Vec<Step>),
+    /// A list of names with their values.
+    Items(Vec<Step>),
+}
+
+/// Where a document gives a chart its values, whether there are some or not yet; none where they stand in a text of their
+/// own, in another document, or nobody can tell.
+pub(super) fn home(tree: &Value, chart: &str) -> Option<Home> {
+    let text = |pointer: &str| tree.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let keys = |path: &str| path.split('/').map(|key| Step::Key(key.to_string())).collect::<Vec<Step>>();
+    match (text("/apiVersion").split('/').next().unwrap_or_default(), text("/kind")) {
+        ("helm.toolkit.fluxcd.io", "HelmRelease") => Some(Home::Tree(keys("spec/values"))),
+        ("argoproj.io", "Application") => {
+            argo(tree.pointer("/spec")?, chart)?;
+            has(tree, "/spec/source/helm/valuesObject").then(|| Home::Tree(keys("spec/source/helm/valuesObject")))
+        }
+        ("greenhouse.sap", "Plugin") => Some(Home::Items(keys("spec/optionValues"))),
+        ("greenhouse.sap", "PluginPreset") => Some(Home::Items(keys("spec/plugin/optionValues"))),
+        _ => None,
+    }
+}
+
 fn of_tree(values: Option<&Value>) -> Given {
-    Given { values: values.cloned().unwrap_or_else(|| Map::new().into()), names: Vec::new(), whole: true }
+    Given {
+        values: values.cloned().unwrap_or_else(|| Map::new().into()),
+        names: Vec::new(),
+        named: BTreeMap::new(),
+        whole: true,
+    }
 }
 
 /// Flux: what a HelmRelease sets itself; a patch of one sets a part.
@@ -106,9 +141,10 @@ fn argo(spec: &Value, chart: &str) -> Option<Given> {
 }
 
 fn options(tree: &Value, pointer: &str) -> Given {
-    let options = tree.pointer(pointer).and_then(Value::as_array).into_iter().flatten();
-    let names = options.filter_map(|option| Some(option.get("name")?.as_str()?.to_string())).collect();
-    Given { values: Map::new().into(), names, whole: true }
+    let options = || tree.pointer(pointer).and_then(Value::as_array).into_iter().flatten();
+    let name = |option: &Value| Some(option.get("name")?.as_str()?.to_string());
+    let named = options().filter_map(|option| Some((name(option)?, option.get("value")?.clone()))).collect();
+    Given { values: Map::new().into(), names: options().filter_map(name).collect(), named, whole: true }
 }
 
 #[cfg(test)]
@@ -128,12 +164,13 @@ mod tests {
 
     #[test]
     fn each_kind_gives_its_values() {
-        let tree = |values: Value| Some(Given { values, names: Vec::new(), whole: true });
-        let part = |values: Value| Some(Given { values, names: Vec::new(), whole: false });
+        let tree = |values: Value| Some(Given { values, names: Vec::new(), named: BTreeMap::new(), whole: true });
+        let part = |values: Value| Some(Given { values, names: Vec::new(), named: BTreeMap::new(), whole: false });
         let names = |names: &[&str], whole| {
             let names = names.iter().map(|name| (*name).to_string()).collect();
-            Some(Given { values: json!({}), names, whole })
+            Some(Given { values: json!({}), names, named: BTreeMap::new(), whole })
         };
+        let bare = |given: Given| Given { named: BTreeMap::new(), ..given };
         let flux = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: loki}\nspec:\n  chart: {spec: {chart: loki}}\n";
         assert_eq!(found(&format!("{flux}  values: {{a: {{b: 1}}}}\n"), None), tree(json!({"a": {"b": 1}})));
         assert_eq!(found(&format!("{flux}  interval: 1h\n"), None), tree(json!({})));
@@ -162,9 +199,10 @@ mod tests {
             "apiVersion: helm.cattle.io/v1\nkind: HelmChart\nspec:\n  chart: loki\n  valuesContent: |-\n    a: 1\n";
         assert_eq!(found(k3s, None), tree(json!({"a": 1})));
         let preset = "apiVersion: greenhouse.sap/v1alpha1\nkind: PluginPreset\nspec: {plugin: {optionValues: [{name: a.b, value: 1}]}}\n";
-        assert_eq!(found(preset, None), names(&["a.b"], true));
+        assert_eq!(found(preset, None).unwrap().named, BTreeMap::from([("a.b".to_string(), json!(1))]));
+        assert_eq!(found(preset, None).map(bare), names(&["a.b"], true));
         let overridden = preset.replace("spec: {", "spec: {clusterOptionOverrides: [{clusterName: eu}], ");
-        assert_eq!(found(&overridden, None), names(&["a.b"], false));
+        assert_eq!(found(&overridden, None).map(bare), names(&["a.b"], false));
         let kustomize = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nhelmCharts: [{name: loki, valuesInline: {a: 1}}]\n";
         assert_eq!(found(kustomize, None), tree(json!({"a": 1})));
         assert_eq!(found("apiVersion: v2\nname: umbrella\ndependencies: []\n", None), None);

@@ -7,7 +7,7 @@ use decide::{PluginName, PullNumber, Sha, TierName};
 use jiff::Timestamp;
 
 use super::context::Context;
-use super::{Seen, again, base, difference, pulls};
+use super::{Beside, Seen, again, base, difference, pulls};
 use crate::hub::{BranchRules, HubPull, Reviews};
 
 /// Numbers that no hub gives begin with these figures; there is room for a hundred thousand of them.
@@ -60,12 +60,12 @@ impl Foreseen {
         seen: &Seen,
         (plugin, tier): (&PluginName, &TierName),
         head: &Sha,
-        changes: Option<&str>,
+        beside: Beside<'_>,
     ) -> Option<(&WaveReport, String, String)> {
         let opened = |wave: &&WaveReport| wave.pull.is_some_and(is_to_come);
         let mut waves = self.plan.waves.iter().filter(opened);
         let wave = waves.find(|wave| wave.plugin == *plugin && wave.tier == *tier)?;
-        let (title, body) = (seen.title(wave), seen.body(&self.plan, wave, head, changes).ok()?);
+        let (title, body) = (seen.title(wave), seen.body(&self.plan, wave, head, beside).ok()?);
         (!title.contains(FIGURES) && !body.contains(FIGURES)).then_some((wave, title, body))
     }
 }

@@ -73,7 +73,7 @@ fn read(store: &Store, asked: &Asked) -> Result<Vec<Place>, GitError> {
         };
         let Some(text) = text else { continue };
         if let Some(given) = edit::given(spot.write.format(), text, scalar, &asked.chart) {
-            let settings = Settings::new(given.values, given.names);
+            let settings = Settings::new(given.values, given.names).naming(given.named);
             places.push(Place { clusters: clusters.clone(), settings, whole: given.whole });
         }
     }

@@ -44,6 +44,7 @@ pub mod whose;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use compare::Change;
 use decide::plan::{Plan, WaveReport};
 use decide::snapshot::{HubFacts, PluginFacts, Read, Reading, Snapshot};
 use decide::{Ledger, PluginLedger, PluginName, PullNumber, Readings, Sha, TierName, Version};
@@ -63,6 +64,15 @@ use crate::inventory::ListedCluster;
 use crate::ledger::Branch;
 use crate::policy::Loaded;
 use crate::{clock, tell};
+
+/// What stands on a pull request beside what was planned.
+#[derive(Clone, Copy, Default)]
+pub struct Beside<'a> {
+    /// What its commit changes, where that is more than anybody reads.
+    pub changes: Option<&'a str>,
+    /// What people have to do.
+    pub tasks: &'a [tell::Task],
+}
 
 /// One look at a repository: the planner's snapshot, and what acting and telling need beside it.
 pub struct Seen {
@@ -287,13 +297,13 @@ impl Seen {
         self.loaded.wiring.pulls.titled(&tell::title(wave))
     }
 
-    /// The body of a wave's pull request with this head, and what that changes where it is more than anybody reads.
+    /// The body of a wave's pull request with this head.
     pub fn body(
         &self,
         plan: &Plan,
         wave: &WaveReport,
         head: &Sha,
-        changes: Option<&str>,
+        Beside { changes, tasks }: Beside<'_>,
     ) -> Result<String, tell::TellError> {
         let notes = self.steps(wave);
         let page = wave.pull.and_then(|number| self.pull(number));
@@ -301,12 +311,22 @@ impl Seen {
         let queued = page.and_then(HubPull::place_in_queue);
         let links = self.links();
         let facts = tell::PullFacts::of(plan, wave, &links, &notes).changing(changes);
-        let facts = facts.written_for(&self.loaded.wiring.pulls);
+        let facts = facts.written_for(&self.loaded.wiring.pulls).asking(tasks, page.map(|page| page.body.as_str()));
         let facts = facts.merging_by_itself(by_itself).queued(queued);
         let heard = wave.pull.and_then(|number| self.boxes.get(&number)).map(String::as_str);
         // What somebody has pushed is not written anew.
         let facts = if self.is_edited(wave) { facts } else { facts.offering(head, heard) };
         tell::body(&facts)
+    }
+
+    /// What is different in each release between what runs and what is proposed, oldest first, and what their authors
+    /// say.
+    pub fn on_the_way(&self, wave: &WaveReport) -> (Vec<&[Change]>, Vec<String>) {
+        let steps = self.steps(wave);
+        let versions = steps.iter().rev().map(|step| (wave.plugin.clone(), step.version.clone()));
+        let reports = versions.filter_map(|key| self.differences.get(&key)?.became.as_ref().ok());
+        let changes = reports.map(|report| report.changes.as_slice()).collect();
+        (changes, steps.into_iter().filter_map(|step| step.text).collect())
     }
 
     /// Whether the head of a wave's pull request is somebody else's.

@@ -1,9 +1,14 @@
 //! The boxes that people tick in the dashboard issue and in pull requests, read back from their texts. What comes of a
 //! tick is in `act` and `observe`; how a box looks is in the templates.
 
+use std::collections::BTreeSet;
+
 use decide::{PluginName, PullNumber, Sha, TierName, Version};
 
 use super::issue::ROWS;
+
+/// The heading of the tasks of a pull request.
+const TASKS: &str = "\n### To do for ";
 
 /// A box that somebody has ticked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +38,14 @@ pub fn ticked(body: &str) -> Vec<Ticked> {
 pub fn ticked_head(body: &str) -> Option<Sha> {
     let (_, last) = body.rsplit_once("### If something is wrong")?;
     marks(last).find_map(|mark| mark.strip_prefix("rebase ").map(Sha::from))
+}
+
+/// The tasks that somebody has ticked in a pull request's text. They stand in a section of their own, before whatever is
+/// quoted of a release.
+pub fn ticked_tasks(body: &str) -> BTreeSet<String> {
+    let after = body.split_once(TASKS).map_or("", |(_, after)| after);
+    let section = after.split("\n### ").next().unwrap_or_default();
+    marks(section).filter_map(|mark| mark.strip_prefix("task ").map(str::to_string)).collect()
 }
 
 /// The marks of the boxes that somebody has ticked.

@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::View;
 use crate::git::{Changes, Hunk};
-pub(crate) use releases::{differences, differences_that_say, no_differences, note};
+pub(crate) use releases::{differences, differences_that_say, no_differences, note, tasks};
 pub(crate) use world::snapshot;
 
 mod releases;

@@ -52,8 +52,10 @@ fn many_files() {
 }
 
 fn pull(wave: &WaveReport, notes: &[ReleaseNote]) -> String {
-    let view = fixture::view();
-    body(&PullFacts::of(&view.plan, wave, &view.links, notes)).unwrap()
+    let (view, tasks) = (fixture::view(), fixture::tasks());
+    let tasks = if notes.is_empty() { &[][..] } else { &tasks };
+    let ticked = format!("\n### To do for 1.15.0\n- [x] <!-- coldframe:task {} --> x", fixture::tasks()[1].id());
+    body(&PullFacts::of(&view.plan, wave, &view.links, notes).asking(tasks, Some(&ticked))).unwrap()
 }
 
 #[test]

@@ -145,7 +145,12 @@ fn texts(text: &str) -> Vec<(&'static str, String)> {
     let note = |text: &str| fixture::note("1.15.0", text, Some(fixture::differences_that_say(text)));
     let unread = Differences { from: fixture::version("1.14.7"), became: Err(text.to_string()) };
     let notes = [note(text), note("plain"), fixture::note("1.14.8", "plain", Some(unread))];
-    let pull = |wave: &WaveReport| body(&PullFacts::of(&view.plan, wave, &view.links, &notes)).unwrap();
+    // What a patch holds is a file of the repository, and one that would come alive is none.
+    let tasks = [text, "plain"].map(|text| Task { words: text.to_string(), patch: Some(text.to_string()) });
+    let tasks = tasks.map(|task| Task { patch: task.patch.filter(|patch| inert::is_inert(patch)), ..task });
+    let pull = |wave: &WaveReport| {
+        body(&PullFacts::of(&view.plan, wave, &view.links, &notes).asking(&tasks, Some(text))).unwrap()
+    };
     let soon = jiff::SignedDuration::from_hours(24);
     let changed = changes(&fixture::changes_that_say(text)).unwrap();
     let many = wave(text);
@@ -208,12 +213,13 @@ fn visit<'a>(node: &'a AstNode<'a>, own: Option<&str>, found: &mut Vec<String>) 
                 run.push('\u{0}');
                 characters(&code.literal, found);
             }
+            NodeValue::TaskItem(_) if is_ours(child) => {}
+            NodeValue::TaskItem(_) => found.push(format!("{value:?}")),
             NodeValue::CodeBlock(block) => characters(&block.literal, found),
             NodeValue::Image(_)
             | NodeValue::Math(_)
             | NodeValue::FootnoteDefinition(_)
             | NodeValue::FootnoteReference(_)
-            | NodeValue::TaskItem(_)
             | NodeValue::Alert(_)
             | NodeValue::Strikethrough => found.push(format!("{value:?}")),
             _ => run.push('\u{0}'),
@@ -227,6 +233,20 @@ fn visit<'a>(node: &'a AstNode<'a>, own: Option<&str>, found: &mut Vec<String>) 
     references(&run, found);
 }
 
+/// Whether an item with a box begins with our own mark.
+fn is_ours<'a>(item: &'a AstNode<'a>) -> bool {
+    let first = item.first_child().and_then(|paragraph| paragraph.first_child());
+    first.is_some_and(|first| match &first.data.borrow().value {
+        NodeValue::HtmlInline(html) => task_mark(html),
+        _ => false,
+    })
+}
+
+fn task_mark(html: &str) -> bool {
+    let id = html.strip_prefix("<!-- coldframe:task ").and_then(|rest| rest.strip_suffix(" -->"));
+    id.is_some_and(|id| id.len() == 16 && id.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
 /// Only the frame of a folded part, and our own marker as a whole last line.
 fn html_is_ours(html: &str, found: &mut Vec<String>) {
     let ours = |line: &str| {
@@ -236,6 +256,7 @@ fn html_is_ours(html: &str, found: &mut Vec<String>) {
         inside.is_some_and(|inside| !inside.contains(['<', '@', '#']))
             || mark.is_some_and(|mark| mark.bytes().all(|b| b.is_ascii_digit() || matches!(b, b' ' | b'r')))
             || line == "</details>"
+            || task_mark(line)
     };
     found.extend(html.lines().filter(|line| !line.is_empty() && !ours(line)).map(|line| format!("html {line}")));
 }

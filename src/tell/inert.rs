@@ -252,6 +252,12 @@ fn block(kind: &str, text: &str, cap: usize) -> String {
     format!("{fence}{kind}\n{}\n{fence}", shown.trim_matches('\n'))
 }
 
+/// Whether a text is shown in a block just as it is, so that it may be taken from there.
+pub fn is_inert(text: &str) -> bool {
+    let shown = |c: char| matches!(c, '\n') || (c != '\t' && c != '\r' && visible(c) == Some(c));
+    text.chars().all(shown) && defuse(text) == text
+}
+
 /// Breaks up what a hub would act on in plain text: mentions, references, commands to CI.
 fn defuse(text: &str) -> String {
     const WORDS: [&str; 7] =

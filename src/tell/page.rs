@@ -9,6 +9,7 @@ mod grace;
 mod marks;
 mod notes;
 mod sections;
+mod tasks;
 
 use decide::plan::{Finding, Gate, WaveReport, WaveState};
 use decide::{Plan, Reason, TierName, Version};
@@ -113,6 +114,7 @@ struct Page {
     files: String,
     changes: Option<String>,
     note: Option<String>,
+    tasks: String,
     differences: String,
     notes: String,
     steps: String,
@@ -208,6 +210,7 @@ impl Page {
                 .map_or_else(String::new, |tier| files::changes(tier, wave, facts.changes.is_some())),
             changes: facts.changes.map(str::to_string),
             note: facts.note.map(|note| filled(note, wave)),
+            tasks: if open { tasks::tasks(facts.tasks, &facts.ticked) } else { String::new() },
             differences: String::new(),
             notes: String::new(),
             steps: match &wave.from {

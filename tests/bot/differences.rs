@@ -1,6 +1,8 @@
 //! What is different in a release, read from its package: what breaks waits for a person, what is missing stops its
 //! tier alone, and all of it stands on the pull request.
 
+use std::collections::BTreeMap;
+
 use crate::support::{REPOSITORY, Stage, is_merged, is_open};
 
 const OWNER: &str = "maria";
@@ -76,6 +78,20 @@ async fn a_required_value_that_is_missing_stops_its_tier_alone() {
     stage.world.github().comment(REPOSITORY, pull.number, OWNER, &format!("/coldframe acknowledge {NEWER}")).unwrap();
     let merged = |stage: &Stage| stage.pull(PLUGIN, "silver").is_some_and(|now| is_merged(&now));
     stage.never(8, "a required value was missing, and it was merged", merged).await;
+    let now = stage.pull(PLUGIN, "silver").unwrap().body;
+    let task = now.lines().find(|line| line.starts_with("- [ ] <!-- coldframe:task ")).unwrap();
+    assert!(task.contains("Set `host` in `clusters/silver/") && now.contains("### To do for"), "{now}");
+    // A tick of a person stays.
+    let ticked = now.replace(task, &task.replace("- [ ] ", "- [x] "));
+    stage.world.github().edit_pull(REPOSITORY, pull.number, OWNER, &pull.title, &ticked).unwrap();
+    let gone = |stage: &Stage| !stage.pull(PLUGIN, "silver").unwrap().body.contains(&task[6..]);
+    stage.never(6, "the task was lost", gone).await;
+    assert!(stage.pull(PLUGIN, "silver").unwrap().body.contains("- [x] <!-- coldframe:task "), "it was ticked");
+    let patched = applied(&stage, &now);
+    assert_eq!(patched.len(), all.iter().find(|(tier, _)| *tier == "silver").unwrap().1.len());
+    for (path, text) in &patched {
+        assert!(text.contains("\n    host: example.org\n"), "{path}: {text}");
+    }
     let silver: Vec<(&str, &str)> = all
         .iter()
         .filter(|(tier, _)| *tier == "silver")
@@ -83,6 +99,25 @@ async fn a_required_value_that_is_missing_stops_its_tier_alone() {
         .collect();
     give(&stage, &silver);
     stage.until("it merges once the value is there", |stage| approved(stage, "silver").filter(is_merged)).await;
+}
+
+/// What the files are once real git has applied the first patch of a text to the base branch.
+fn applied(stage: &Stage, body: &str) -> BTreeMap<String, String> {
+    let lines = body.lines().skip_while(|line| *line != "  ```diff").skip(1).take_while(|line| *line != "  ```");
+    let patch: String = lines.map(|line| format!("{}\n", line.strip_prefix("  ").unwrap_or(line))).collect();
+    let files: Vec<&str> = patch.lines().filter_map(|line| line.strip_prefix("+++ b/")).collect();
+    let folder = tempfile::tempdir().unwrap();
+    for file in &files {
+        let path = folder.path().join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, stage.world.github().file(REPOSITORY, "main", file).unwrap().unwrap()).unwrap();
+    }
+    std::fs::write(folder.path().join("task.patch"), &patch).unwrap();
+    let mut git = std::process::Command::new("git");
+    let done = git.args(["apply", "task.patch"]).current_dir(folder.path()).output().unwrap();
+    assert!(done.status.success(), "{}\n{patch}", String::from_utf8_lossy(&done.stderr));
+    let read = |file: &&str| ((*file).to_owned(), std::fs::read_to_string(folder.path().join(file)).unwrap());
+    files.iter().map(read).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]

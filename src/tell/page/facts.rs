@@ -1,10 +1,13 @@
 //! What a pull request's text is made from.
 
+use std::collections::BTreeSet;
+
 use decide::plan::{Climb, WaveReport};
 use decide::{Person, Plan, Sha, TierName, Version};
 
 use super::{Links, ReleaseNote, overtaking};
 use crate::policy::wiring::{Body, PullRequests};
+use crate::tell::{Task, ticked_tasks};
 
 /// Everything that stands on a pull request.
 #[derive(Clone, Debug)]
@@ -19,6 +22,10 @@ pub struct PullFacts<'a> {
     pub links: &'a Links,
     /// Release notes of the steps between, newest first.
     pub notes: &'a [ReleaseNote],
+    /// What people have to do for it.
+    pub tasks: &'a [Task],
+    /// Which of that somebody has ticked, by its id.
+    pub ticked: BTreeSet<String>,
     /// Who has switched on that the hub merges it by itself.
     pub auto_merge: Option<&'a Person>,
     /// Its place in the merge queue, and who put it there.
@@ -46,6 +53,8 @@ impl<'a> PullFacts<'a> {
             overtaking: overtaking(plan, wave),
             links,
             notes,
+            tasks: &[],
+            ticked: BTreeSet::new(),
             auto_merge: None,
             queued: None,
             changes: None,
@@ -59,6 +68,12 @@ impl<'a> PullFacts<'a> {
     #[must_use]
     pub fn changing(self, changes: Option<&'a str>) -> Self {
         Self { changes, ..self }
+    }
+
+    /// The same with what people have to do, and what of it stands as ticked in its text now.
+    #[must_use]
+    pub fn asking(self, tasks: &'a [Task], text: Option<&str>) -> Self {
+        Self { tasks, ticked: text.map(ticked_tasks).unwrap_or_default(), ..self }
     }
 
     /// The same with what the policy says of the text.
