@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::clock::now;
 use super::clusters::State;
-use super::story::fleet::{Fate, GRACE, HUB, PLUGINS, Plugin, TIERS, TROUBLED};
+use super::story::fleet::{BREAKING, Fate, GRACE, HUB, LACKING, PLUGINS, Plugin, TIERS, TROUBLED};
 use super::story::scene::Scene;
 use super::{Settings, World};
 
@@ -133,6 +133,12 @@ impl<'a> Puppet<'a> {
             let grace = plugin.fate == Fate::Forced && tier == "gold";
             let over = now().duration_since(pull.opened_at).as_secs() >= GRACE;
             let token = &self.tokens[usize::from(grace)];
+            let breaks = matches!(plugin.fate, Fate::Breaking { .. });
+            let chronicle = self.world.chronicle();
+            let unread = breaks && tier == "qa" && chronicle.acknowledged.is_none();
+            if unread || (breaks && tier == LACKING && chronicle.mended.is_none()) {
+                return;
+            }
             if (grace && over) || (!grace && (tier == "qa" || !pull.approved_by.is_empty())) {
                 if grace {
                     let body = json!({"body": "Merged by force. Notices sent: 2. Waived: the approval."});
@@ -191,9 +197,18 @@ impl<'a> Puppet<'a> {
         let title = format!("{} {version} → {tier}", plugin.name);
         self.git(&["commit", "--quiet", "--all", &format!("--message={title}")]);
         self.git(&["push", "--quiet", "--force", &self.remote(), &branch]);
-        let body = json!({"title": title, "head": branch, "base": "main", "body": "It waits for an approval."});
+        let body = json!({"title": title, "head": branch, "base": "main", "body": waiting(plugin)});
         let path = format!("/repos/{}/pulls", self.settings.repository);
         self.ask(Method::POST, &path, &self.tokens[0], &body).await;
+    }
+}
+
+/// What stands on a pull request of it.
+fn waiting(plugin: &Plugin) -> String {
+    let notes: String = BREAKING.iter().map(|one| format!("[{}](x)\n{}\n", one.version, one.text)).collect();
+    match plugin.fate {
+        Fate::Breaking { .. } => format!("To do for it.\n/coldframe acknowledge {}\n{notes}", plugin.climbs),
+        Fate::Clean | Fate::Broken { .. } | Fate::Forced => "It waits for an approval.".to_owned(),
     }
 }
 

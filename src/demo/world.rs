@@ -14,7 +14,7 @@ use super::clusters::{Clusters, GitSource};
 use super::github::{self, Access, AppSettings, GitHub, Protection, Role, Rule};
 use super::loopback::{free_port, locked, random_hex, write_private};
 use super::story::chronicle::Chronicle;
-use super::story::fleet::{self, EXTENSIONS, NAME, OWNER, PLUGINS, TEAM};
+use super::story::fleet::{self, EXTENSIONS, Fate, NAME, OWNER, PLUGINS, TEAM};
 use super::story::people;
 
 /// The ordinary App.
@@ -114,6 +114,7 @@ impl World {
         let policy = policy.flatten().map(|(_, text)| text);
         let (app, bypass) = furnish(&github, &files)?;
         stock(&github, &charts)?;
+        publish_breaking(&github, &charts)?;
         let repository = format!("{OWNER}/{NAME}");
         let source = GitSource {
             url: format!("{}/{repository}.git", github.url()),
@@ -225,11 +226,28 @@ impl World {
 
 /// The old versions were published a month ago, the new ones an hour ago.
 fn publish(charts: &Charts) -> anyhow::Result<()> {
-    for plugin in PLUGINS {
+    for plugin in PLUGINS.iter().filter(|plugin| !matches!(plugin.fate, Fate::Breaking { .. })) {
         let before = now() - SignedDuration::from_hours(30 * 24);
         let (old, new) = plugin.chart.unwrap_or((plugin.before, plugin.climbs));
         charts.publish_dated(plugin.name, old, "A quiet release", before)?;
         charts.publish_dated(plugin.name, new, plugin.notes, now() - SignedDuration::from_hours(1))?;
+    }
+    Ok(())
+}
+
+/// The chart that breaks, and its repository at the same hub, whose releases say so.
+fn publish_breaking(github: &GitHub, charts: &Charts) -> anyhow::Result<()> {
+    let Some(plugin) = PLUGINS.iter().find(|plugin| matches!(plugin.fate, Fate::Breaking { .. })) else {
+        return Ok(());
+    };
+    let repository = format!("{OWNER}/{}", plugin.name);
+    github.add_repository(OWNER, plugin.name, &[("README.md".to_owned(), format!("# {}\n", plugin.name))])?;
+    github.set_permission(&repository, &format!("{OWNER}/{TEAM}"), Role::Write)?;
+    let page = format!("{}/{repository}", github.url());
+    for fleet::Breaking { version, text, files } in fleet::BREAKING {
+        github.release(&repository, version, people::OWNER, text)?;
+        let commit = github.head(&repository, "main")?.context("its first commit")?;
+        charts.publish_from(plugin.name, version, (&page, &commit), files)?;
     }
     Ok(())
 }

@@ -209,7 +209,7 @@ async fn every_merge_puts_the_others_behind_and_all_arrive() {
 /// registry, and one pull request is never merged. Everything else climbs to gold.
 #[tokio::test(flavor = "multi_thread")]
 async fn four_plugins_climb_to_gold_past_a_fifth_that_is_never_merged() {
-    let stage = Stage::whole().await;
+    let stage = Stage::calm().await;
     let others = ["ingress-nginx", "kube-state-metrics", "podinfo", "perses"];
     let (registry, certificate) = locked_registry(&stage).await;
     let proxy = Tunnel::dig(registry, Some("me:pw")).await;

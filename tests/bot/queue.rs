@@ -101,7 +101,7 @@ async fn what_a_person_put_into_the_queue_is_theirs() {
 /// Up-to-date branches, a queue and signatures at once: five plugins climb all four tiers.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repository_with_every_branch_rule_climbs() {
-    let stage = Stage::whole().await;
+    let stage = Stage::calm().await;
     let github = stage.world.github();
     let check = Rule::Checks { name: "coldframe", app: None, strict: true };
     github.add_ruleset(REPOSITORY, "main", &[check, Rule::MergeQueue, Rule::Signatures], &[]).unwrap();

@@ -33,6 +33,13 @@ impl Stage {
         Self { world, folder }
     }
 
+    /// The same without the release that breaks.
+    pub async fn calm() -> Self {
+        let stage = Self::whole().await;
+        stage.edit_policy("- name: podinfo\n", "- name: podinfo\n    versions: {constraint: \"<6.8\"}\n");
+        stage
+    }
+
     /// The same with the plugins of Flux and Argo CD alone, each of which has a file for every cluster.
     pub async fn set() -> Self {
         let stage = Self::whole().await;

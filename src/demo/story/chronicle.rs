@@ -59,6 +59,10 @@ pub struct Chronicle {
     pub proposals: Vec<Proposal>,
     /// The sentence on a pull request that blames the troubled cluster, by number.
     pub blames: BTreeMap<u64, String>,
+    /// When the code owner acknowledged what breaks.
+    pub acknowledged: Option<Timestamp>,
+    /// When the tier that lacked a value got it.
+    pub mended: Option<Timestamp>,
     finished: BTreeSet<(Rung, String)>,
 }
 

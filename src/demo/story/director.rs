@@ -7,9 +7,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::chronicle::Tone;
 use super::expectations::{Expectation, Facts, check};
-use super::fleet::{Fate, PLUGINS, POLICY_FILE, TROUBLED};
+use super::fleet::{Fate, LACKING, PLUGINS, POLICY_FILE, Plugin, REQUIRED, TROUBLED};
 use super::history::History;
-use super::people::{self, CodeOwner, Newcomers};
+use super::people::{self, CodeOwner, Newcomers, Readers};
 use super::scene::Scene;
 use super::stage::Stage;
 use super::{Outcome, Summary};
@@ -53,7 +53,7 @@ impl World {
         }
         let (mut stage, mut owner, mut owner_looked) = (Stage::default(), CodeOwner::default(), began);
         let (mut quiet, mut blind, mut slow) = (0, 0, false);
-        let mut newcomers = Newcomers::default();
+        let (mut newcomers, mut readers) = (Newcomers::default(), Readers::default());
         while quiet <= EPILOGUE {
             // In this order, so that the scene is never older than the news.
             let news = self.clusters.sightings(locked(&self.chronicle).sightings.len());
@@ -61,9 +61,12 @@ impl World {
                 Ok((looked, scene)) => {
                     (stage, blind) = (looked, 0);
                     locked(&self.chronicle).note(scene.clone(), news);
-                    if !hands_on && scene.at.duration_since(owner_looked) >= OWNER_LOOK {
+                    if scene.at.duration_since(owner_looked) >= OWNER_LOOK {
                         owner_looked = scene.at;
-                        self.approve(&owner.look(&scene));
+                        self.read(&mut readers, &scene, hands_on);
+                        if !hands_on {
+                            self.approve(&owner.look(&scene));
+                        }
                     }
                     if let Some(policy) = &self.policy
                         && newcomers.look(&scene)
@@ -110,6 +113,56 @@ impl World {
             // The bot may have written the branch anew meanwhile; then they try once more.
             Err(error) => tracing::info!(number, %error, "the people of the sandbox came too late"),
         }
+    }
+
+    /// The code owner acknowledges what breaks, if she is scripted; a colleague gives a tier the value that it lacks.
+    fn read(&self, readers: &mut Readers, scene: &Scene, hands_on: bool) {
+        let (acknowledged, mended) = {
+            let chronicle = locked(&self.chronicle);
+            (chronicle.acknowledged.is_some(), chronicle.mended.is_some())
+        };
+        let (asked, lacking) = readers.look(scene, acknowledged || hands_on);
+        let Some(plugin) = people::breaking() else { return };
+        if let Some(number) = asked {
+            let words = format!("/coldframe acknowledge {}", plugin.climbs);
+            match self.github.comment(&self.settings.repository, number, people::OWNER, &words) {
+                Ok(_) => {
+                    let text = format!("{} wrote `{words}` on #{number}", people::OWNER);
+                    let mut chronicle = locked(&self.chronicle);
+                    chronicle.acknowledged = Some(now());
+                    chronicle.say(now(), Tone::Plain, text);
+                }
+                Err(error) => tracing::info!(number, %error, "the code owner of the sandbox came too late"),
+            }
+        }
+        if let Some(number) = lacking.filter(|_| !mended) {
+            match self.give(plugin) {
+                Ok(of) => {
+                    let text = format!("{VISITOR} gave {LACKING} what #{number} asks for, by #{of}");
+                    let mut chronicle = locked(&self.chronicle);
+                    chronicle.mended = Some(now());
+                    chronicle.say(now(), Tone::Plain, text);
+                }
+                Err(error) => tracing::info!(number, %error, "the people of the sandbox try once more"),
+            }
+        }
+    }
+
+    /// The tier that lacks a value gets it by a pull request of its own, which is merged.
+    fn give(&self, plugin: &Plugin) -> anyhow::Result<u64> {
+        let (repository, branch, title) = (
+            &self.settings.repository,
+            format!("{}-host", plugin.name),
+            format!("{} has a host on {LACKING}", plugin.name),
+        );
+        for path in plugin.manifests(LACKING) {
+            let text = self.github.file(repository, "main", &path)?.unwrap_or_default();
+            self.github.push_file(repository, &branch, VISITOR, &path, &format!("{text}{REQUIRED}"), &title)?;
+        }
+        let number = self.github.open_pull(repository, VISITOR, &branch, "main", &title, "")?;
+        self.github.approve(repository, number, people::OWNER)?;
+        self.github.merge_as(repository, number, people::OWNER)?;
+        Ok(number)
     }
 
     fn approve(&self, numbers: &[u64]) {

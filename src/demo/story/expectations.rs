@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::chronicle::{Chronicle, Proposal};
-use super::fleet::{Fate, GRACE, PLUGINS, POLICY_FILE, Plugin, TIERS, TROUBLED};
+use super::fleet::{self, Fate, GRACE, LACKING, PLUGINS, POLICY_FILE, Plugin, TIERS, TROUBLED};
 use super::history::{History, Step};
 use super::people::ONBOARDING;
 use super::scene::{PullSeen, Rung};
@@ -78,6 +78,25 @@ pub fn check(facts: &Facts<'_>, hands_on: bool) -> Vec<Expectation> {
                 facts.evidence(&plugin),
             );
         }
+    }
+    if let Some(plugin) = PLUGINS.iter().find(|plugin| matches!(plugin.fate, Fate::Breaking { .. }))
+        && !hands_on
+    {
+        let release = format!("{} {}", plugin.name, plugin.climbs);
+        expect(
+            format!(
+                "The pull request of {release} on qa shows what its author says of the release that is passed over"
+            ),
+            facts.changelog(plugin),
+        );
+        expect(
+            format!("{release}, which breaks, lands nowhere before a code owner acknowledges it"),
+            facts.read(plugin),
+        );
+        expect(
+            format!("{LACKING} alone waits for the value that {release} requires, until somebody sets it there"),
+            facts.given(plugin),
+        );
     }
     if !hands_on {
         let sentence = format!("Every other merge above qa is made by {} and approved by a code owner", facts.bot);
@@ -235,6 +254,39 @@ impl Facts<'_> {
         }
     }
 
+    fn changelog(&self, plugin: &Plugin) -> Verdict {
+        let pull = self.pull_of(plugin.name, plugin.climbs, TIERS[0].0)?;
+        let Fate::Breaking { passed } = plugin.fate else { return Err("nothing is passed over".to_owned()) };
+        let both = |one: &&fleet::Breaking| [passed, plugin.climbs].contains(&one.version);
+        let told = |one: &&fleet::Breaking| {
+            let first = one.text.lines().next().unwrap_or_default();
+            pull.body.contains(first) && pull.body.contains(&format!("[{}](", one.version))
+        };
+        let count = fleet::BREAKING.iter().filter(both).filter(told).count();
+        if count == 2 { Ok(format!("#{}", pull.number)) } else { Err(format!("#{} tells of {count}", pull.number)) }
+    }
+
+    fn read(&self, plugin: &Plugin) -> Verdict {
+        let acknowledged = self.chronicle.acknowledged.ok_or("nobody acknowledged it")?;
+        let landed = self.landed(plugin.name, plugin.climbs, TIERS[0].0).ok_or("it landed nowhere")?;
+        if landed < acknowledged {
+            return Err(format!("it landed at {}, and was acknowledged at {}", clock(landed), clock(acknowledged)));
+        }
+        Ok(format!("acknowledged at {}, landed at {}", clock(acknowledged), clock(landed)))
+    }
+
+    fn given(&self, plugin: &Plugin) -> Verdict {
+        let mended = self.chronicle.mended.ok_or("nobody set it")?;
+        let landed =
+            |tier: &str| self.landed(plugin.name, plugin.climbs, tier).ok_or(format!("it never landed on {tier}"));
+        let (lacking, below) = (landed(LACKING)?, landed(below(LACKING).unwrap_or_default())?);
+        if lacking < mended || below > mended {
+            let of = [below, mended, lacking].map(clock);
+            return Err(format!("below at {}, set at {}, landed there at {}", of[0], of[1], of[2]));
+        }
+        Ok(format!("set at {}, landed at {}", clock(mended), clock(lacking)))
+    }
+
     fn approved(&self) -> Verdict {
         let mut count = 0;
         for pull in self.pulls() {
@@ -258,7 +310,11 @@ impl Facts<'_> {
         // Where people make their policy of what is proposed, that comes first, and alone.
         let adopted = |step: &&Step| step.files.keys().all(|path| path == POLICY_FILE);
         let adopted = self.history.main.first().filter(adopted).is_some();
-        for step in self.history.main.iter().skip(usize::from(adopted)) {
+        // People give a tier what it lacked: a line more in each of its manifests of that plugin.
+        let given = |step: &&Step| !step.files.is_empty() && step.files.values().all(|lines| *lines == (1, 0));
+        let given = usize::from(self.history.main.iter().any(|step| given(&step)));
+        let steps = self.history.main.iter().skip(usize::from(adopted));
+        for step in steps.filter(|step| given == 0 || !step.files.values().all(|lines| *lines == (1, 0))) {
             let short = step.sha.get(..7).unwrap_or_default();
             let mut rungs = BTreeSet::new();
             for (path, lines) in &step.files {
@@ -277,7 +333,7 @@ impl Facts<'_> {
                 return Err(format!("{short} changes {} files of {} plugins and tiers", step.files.len(), rungs.len()));
             }
         }
-        let count = self.history.main.len() - usize::from(adopted);
+        let count = self.history.main.len() - usize::from(adopted) - given;
         if count == 0 { Err("main never moved".to_owned()) } else { Ok(counted(count, "step")) }
     }
 

@@ -6,7 +6,10 @@ mod texts;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use self::texts::{APPLICATION, CATALOG, CODEOWNERS, DEFINITION, HELM_RELEASE, POLICY, PRESET, README, ROLLOUT};
+use self::texts::{
+    APPLICATION, BREAKING_NOTES, CACHED, CATALOG, CODEOWNERS, DEFINITION, HELM_RELEASE, INGRESS, PASSED_NOTES, POLICY,
+    PRESET, README, ROLLOUT, SCHEMA,
+};
 use crate::charts::Charts;
 use crate::clusters::{ClusterSpec, Member, Pace};
 
@@ -81,6 +84,11 @@ pub enum Fate {
     },
     /// Nobody approves it on the last tier.
     Forced,
+    /// It breaks: the code owner acknowledges it, and one tier lacks a value until somebody sets it there.
+    Breaking {
+        /// The release that is passed over.
+        passed: &'static str,
+    },
 }
 
 impl Plugin {
@@ -106,7 +114,7 @@ impl Plugin {
     /// The version that all clusters run when the story is over.
     pub fn ends_at(&self) -> &'static str {
         match self.fate {
-            Fate::Clean | Fate::Forced => self.climbs,
+            Fate::Clean | Fate::Forced | Fate::Breaking { .. } => self.climbs,
             Fate::Broken { fix, .. } => fix,
         }
     }
@@ -145,10 +153,10 @@ pub const PLUGINS: [Plugin; 5] = [
         name: "podinfo",
         chart: None,
         before: "6.7.0",
-        climbs: "6.7.1",
-        notes: "A smaller image",
+        climbs: "6.8.0",
+        notes: "",
         engine: Engine::Rollouts,
-        fate: Fate::Clean,
+        fate: Fate::Breaking { passed: "6.7.1" },
     },
     Plugin {
         name: "perses",
@@ -160,6 +168,32 @@ pub const PLUGINS: [Plugin; 5] = [
         fate: Fate::Clean,
     },
 ];
+
+/// A release of the chart that breaks.
+#[derive(Clone, Copy, Debug)]
+pub struct Breaking {
+    /// Its version.
+    pub version: &'static str,
+    /// What its repository says of it.
+    pub text: &'static str,
+    /// The files that it has beside those of every chart.
+    pub files: &'static [(&'static str, &'static str)],
+}
+
+/// The releases of the chart that breaks, oldest first.
+pub const BREAKING: [Breaking; 3] = [
+    Breaking { version: "6.7.0", text: "", files: &[("values.yaml", CACHED)] },
+    Breaking { version: "6.7.1", text: PASSED_NOTES, files: &[("values.yaml", CACHED)] },
+    Breaking {
+        version: "6.8.0",
+        text: BREAKING_NOTES,
+        files: &[("values.schema.json", SCHEMA), ("templates/ingress.yaml", INGRESS)],
+    },
+];
+/// The tier that lacks what the breaking release requires.
+pub const LACKING: &str = "silver";
+/// What it requires, as it stands in the manifests of the other tiers, at their end.
+pub const REQUIRED: &str = "    host: podinfo.example.org\n";
 
 /// The clusters to start.
 pub fn clusters() -> Vec<ClusterSpec> {
@@ -257,7 +291,9 @@ fn manifest(charts: &Charts, plugin: &Plugin, tier: &str, cluster: &str) -> Stri
         Engine::Flux | Engine::Rollouts | Engine::Greenhouse => (HELM_RELEASE, plugin.name, String::new()),
     };
     let values = if plugin.engine == Engine::Rollouts { ROLLOUT } else { "" };
-    let text = format!("{template}{values}").replace("NAMESPACE", namespace).replace("CLUSTER", cluster);
+    let breaks = matches!(plugin.fate, Fate::Breaking { .. });
+    let required = if breaks && tier != LACKING { REQUIRED } else { "" };
+    let text = format!("{template}{values}{required}").replace("NAMESPACE", namespace).replace("CLUSTER", cluster);
     filled(&text, plugin, tier).replace("SOURCE", &source)
 }
 

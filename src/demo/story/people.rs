@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use super::chronicle::Chronicle;
-use super::fleet::{Fate, PLUGINS, TROUBLED};
+use super::fleet::{Fate, LACKING, PLUGINS, Plugin, TIERS, TROUBLED};
 use super::scene::{PullSeen, Scene};
 use crate::clusters::State;
 
@@ -45,6 +45,33 @@ impl CodeOwner {
             }
         }
         ready
+    }
+}
+
+/// A code owner who reads what a release breaks, and a colleague who gives a tier the value that it lacks.
+#[derive(Debug, Default)]
+pub struct Readers {
+    seen: BTreeMap<u64, u32>,
+}
+
+/// The plugin that breaks, and its version that does.
+pub(super) fn breaking() -> Option<&'static Plugin> {
+    PLUGINS.iter().find(|plugin| matches!(plugin.fate, Fate::Breaking { .. }))
+}
+
+impl Readers {
+    /// One look: the pull request on which what breaks is acknowledged now, and the one of the tier that gets its value.
+    pub fn look(&mut self, scene: &Scene, acknowledged: bool) -> (Option<u64>, Option<u64>) {
+        let Some(plugin) = breaking() else { return (None, None) };
+        let mut ready = |tier: &str, words: &str| {
+            let pull = scene.open(plugin.name, tier).filter(|pull| pull.body.contains(words))?;
+            let looks = self.seen.entry(pull.number).or_default();
+            *looks += 1;
+            (*looks >= LOOKS).then_some(pull.number)
+        };
+        let asked = format!("/coldframe acknowledge {}", plugin.climbs);
+        let owner = ready(TIERS[0].0, &asked).filter(|_| !acknowledged);
+        (owner, ready(LACKING, "To do for"))
     }
 }
 

@@ -146,6 +146,50 @@ spec:
 
 /// A chart whose workload is a Rollout.
 pub(super) const ROLLOUT: &str = "    controller: {kind: Rollout}
+    cache: redis:6379
+";
+
+/// The values of a chart that can cache.
+pub(super) const CACHED: &str = "\
+# How many pods serve.
+replicas: 2
+image:
+  repository: registry.example/podinfo
+  tag: \"\"
+resources:
+  limits: {memory: 256Mi}
+# Where answers are cached.
+cache: \"\"
+";
+
+/// The schema of the chart that asks for a host.
+pub(super) const SCHEMA: &str = r#"{
+  "type": "object",
+  "required": ["host"],
+  "properties": {"host": {"type": "string"}}
+}
+"#;
+
+/// What the host is for.
+pub(super) const INGRESS: &str = "\
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: {{ .Release.Name }}
+spec:
+  rules:
+    - host: {{ .Values.host | quote }}
+";
+
+pub(super) const PASSED_NOTES: &str = "\
+- A smaller image
+- Fixes a leak when a connection breaks (#231, thanks @vera)
+";
+
+pub(super) const BREAKING_NOTES: &str = "\
+- Answers are cached in memory
+- BREAKING: `cache` is gone, no other cache is asked any more
+- BREAKING: `host` has to be set, for an Ingress that comes with the chart now
 ";
 
 pub(super) const CATALOG: &str = "\
