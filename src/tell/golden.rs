@@ -11,7 +11,7 @@ use decide::{PluginName, TierName};
 
 use super::*;
 
-fn golden(name: &str, found: &str) {
+pub(super) fn golden(name: &str, found: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/tell").join(name);
     if std::env::var_os("COLDFRAME_BLESS").is_some() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();

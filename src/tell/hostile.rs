@@ -15,6 +15,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::git::{Changes, Hunk};
+use crate::policy::wiring::{Body, Piece, Section};
 
 /// What people have really tried, and what the pieces of it make together.
 const HOSTILE: [&str; 42] = [
@@ -305,6 +306,26 @@ fn a20_nothing_foreign_comes_alive() {
             assert_eq!(alive(&markdown, meant(name, text)), Vec::<String>::new(), "{name} of {text:?}:\n{markdown}");
         }
     }
+}
+
+/// What is said of a release, with the text wherever an author's words may stand.
+fn section(text: &str) -> String {
+    let view = fixture::view();
+    let notes = [fixture::note("1.15.0", text, Some(fixture::differences_that_say(text)))];
+    let patch = Some(text.to_string()).filter(|patch| inert::is_inert(patch));
+    let tasks = [Task { words: text.to_string(), patch }];
+    let alone = Body { written: String::new(), pieces: vec![Piece::Section(Section::ReleaseNotes)] };
+    let wave = fixture::open();
+    let facts = PullFacts::of(&view.plan, &wave, &view.links, &notes).asking(&tasks, None);
+    body(&PullFacts { body: Some(&alone), ..facts }).unwrap()
+}
+
+/// They lie where `tests/peers` shows them to the parser that GitHub uses.
+#[test]
+fn a20_what_is_shown_to_another_parser_is_current() {
+    let texts: serde_json::Map<String, serde_json::Value> =
+        HOSTILE.into_iter().map(|text| (text.to_string(), section(text).into())).collect();
+    golden::golden("hostile.json", &(serde_json::to_string_pretty(&texts).unwrap() + "\n"));
 }
 
 #[test]

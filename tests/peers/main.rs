@@ -10,6 +10,7 @@ mod compare;
 mod corpus;
 mod edits;
 mod emulate;
+mod gfm;
 mod gh;
 mod graphql;
 mod openapi;
