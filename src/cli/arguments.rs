@@ -117,6 +117,9 @@ pub struct Compare {
     pub old: String,
     /// The release that is to come
     pub new: String,
+    /// Compares two commits of the catalog of definitions that this folder is a checkout of; `.` is its files as they are
+    #[arg(long)]
+    pub catalog: bool,
     /// Shows the lines of templates that differ, too
     #[arg(long, conflicts_with = "json")]
     pub diff: bool,
@@ -140,7 +143,8 @@ Exit codes: 0 compared; 1 one of them cannot be read; 3 what --fail-on names was
   coldframe compare loki-6.6.0.tgz loki-6.7.0.tgz --diff
   coldframe compare oci://ghcr.io/acme/charts/loki:6.6.0 oci://ghcr.io/acme/charts/loki:6.7.0
   coldframe compare https://acme.github.io/charts/loki:6.6.0 https://acme.github.io/charts/loki:6.7.0 --json
-  coldframe compare old/plugindefinition.yaml perses/plugindefinition.yaml --fail-on breaking-minor";
+  coldframe compare old/plugindefinition.yaml perses/plugindefinition.yaml --fail-on breaking-minor
+  coldframe compare --catalog origin/main . --fail-on breaking-minor";
 
 /// Arguments of `signal`.
 #[derive(Debug, Args)]

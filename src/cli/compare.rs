@@ -10,6 +10,7 @@ use compare::{Chart, Definition, Report, compare, compare_definitions};
 use decide::Version;
 
 use super::arguments::Compare;
+use super::catalog;
 use super::run::say;
 use crate::observe::chart::{Found, Mirrors, source};
 use crate::observe::net::{Given, Logins, Net, NetSettings};
@@ -18,7 +19,7 @@ use crate::proxies::Proxies;
 use crate::tell;
 
 /// Exit code where what `--fail-on` names was found.
-const FOUND: u8 = 3;
+pub(super) const FOUND: u8 = 3;
 
 /// What makes the exit code 3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -38,6 +39,9 @@ enum Side {
 /// Compares two releases.
 pub async fn run(arguments: &Compare) -> anyhow::Result<ExitCode> {
     let net = net(arguments)?;
+    if arguments.catalog {
+        return catalog::run(arguments, &net).await;
+    }
     let (old, new) = (read(&arguments.old, &net).await?, read(&arguments.new, &net).await?);
     let report = match (&old, &new) {
         (Side::Chart(old), Side::Chart(new)) => compare(old, new),
@@ -55,7 +59,8 @@ pub async fn run(arguments: &Compare) -> anyhow::Result<ExitCode> {
     Ok(if arguments.fail_on.is_some_and(|on| fails(on, &report)) { ExitCode::from(FOUND) } else { ExitCode::SUCCESS })
 }
 
-fn fails(on: FailOn, report: &Report) -> bool {
+/// Whether a report has what is not wanted.
+pub(super) fn fails(on: FailOn, report: &Report) -> bool {
     let breaks = report.breaking().next().is_some();
     match on {
         FailOn::Breaking => breaks,

@@ -48,6 +48,19 @@ impl Checkout {
         &self.store
     }
 
+    /// A commit by any name that git has for it; `.` is what lies in the folder.
+    ///
+    /// # Errors
+    /// `Local` where there is none of this name.
+    pub fn revision(&self, name: &str) -> Result<Sha, GitError> {
+        if name == "." {
+            return Ok(self.commit.clone());
+        }
+        let found = self.store.repo.revparse_single(name).and_then(|object| object.peel_to_commit());
+        let found = found.map_err(|error| GitError::local(format!("looking for the commit `{name}`"), error.message()));
+        Ok(sha(found?.id()))
+    }
+
     /// The newest commit of another branch that is known here: as it was fetched last, or else as it is on this disk.
     pub fn branch(&self, name: &str) -> Option<Sha> {
         let of = |name: &str, kind| {
@@ -122,6 +135,12 @@ mod tests {
         let gold = checkout.branch("gold").unwrap();
         assert_eq!(checkout.store().read(&gold, "apps/gone").unwrap().unwrap(), b"1");
         assert_eq!(checkout.branch("silver"), None);
+        assert_eq!(
+            (checkout.revision("gold").unwrap(), checkout.revision(".").unwrap()),
+            (gold, checkout.commit.clone())
+        );
+        let none = checkout.revision("nowhere").unwrap_err().to_string();
+        assert!(none.contains("looking for the commit `nowhere`"), "{none}");
         drop(checkout);
         assert_eq!(git(root, &["status", "--porcelain"]) + &git(root, &["count-objects", "-v"]), before);
     }

@@ -120,6 +120,86 @@ fn applied(stage: &Stage, body: &str) -> BTreeMap<String, String> {
     files.iter().map(read).collect()
 }
 
+/// A definition of the catalog, with these options.
+fn definition(stage: &Stage, name: &str, version: &str, chart: &str, options: &str) -> String {
+    format!(
+        "apiVersion: greenhouse.sap/v1alpha1\nkind: PluginDefinition\nmetadata:\n  name: {name}\nspec:\n  version: \
+         {version}\n  helmChart: {{name: {PLUGIN}, repository: \"{}\", version: {chart}}}\n  options:\n    - name: old\n      \
+         type: string\n{options}",
+        stage.world.charts().repository()
+    )
+}
+
+/// What a pull request of a catalog changes is held against its base, at the lines of the definitions.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_catalogs_own_pull_request_says_what_breaks_without_a_major_version() {
+    let stage = set().await;
+    let folder = tempfile::tempdir().unwrap();
+    let git = |arguments: &[&str]| {
+        let who = ["-c", "user.name=a", "-c", "user.email=a@b.c"];
+        let done =
+            std::process::Command::new("git").args(who).args(arguments).current_dir(folder.path()).output().unwrap();
+        assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+    };
+    let put = |name: &str, text: &str| {
+        std::fs::create_dir_all(folder.path().join(name)).unwrap();
+        std::fs::write(folder.path().join(name).join("plugindefinition.yaml"), text).unwrap();
+    };
+    let run = |more: &[&str]| {
+        let mut command = stage.command(&[&["compare", "--catalog", "HEAD", "."], more].concat());
+        let done = command.current_dir(folder.path()).env("GITHUB_ACTIONS", "true").output().unwrap();
+        (done.status.code(), String::from_utf8([done.stdout, done.stderr].concat()).unwrap())
+    };
+    git(&["init", "--quiet", "--initial-branch=main"]);
+    put("perses", &definition(&stage, "perses", "1.4.0", "4.11.3", ""));
+    put("gone", &definition(&stage, "gone", "1.0.0", "4.11.3", ""));
+    put("same", &definition(&stage, "same", "1.0.0", "4.11.3", ""));
+    git(&["add", "--all"]);
+    git(&["commit", "--quiet", "--message", "first"]);
+    let strict = ["--fail-on", "breaking-minor"];
+    assert_eq!(run(&strict), (Some(0), "No definition is different.\n".to_owned()));
+
+    let required = "    - name: token\n      required: true\n      type: string\n";
+    put("perses", &definition(&stage, "perses", "1.5.0", NEWER, required));
+    std::fs::remove_dir_all(folder.path().join("gone")).unwrap();
+    put("broken", "kind: PluginDefinition\nspec: [\n");
+    let (code, said) = run(&strict);
+    assert_eq!(code, Some(3), "{said}");
+    for words in [
+        "✗ `token` is required now and has no default",
+        "✗ `host` is required now and has no default",
+        "it is gone",
+        "::error file=perses/plugindefinition.yaml,line=11,title=Coldframe::`token` is required now and has no default\n",
+        "::error file=perses/plugindefinition.yaml,line=6,title=Coldframe::`host` is required now and has no default\n",
+        "::error file=gone/plugindefinition.yaml,title=Coldframe::the definition is gone",
+        "::error file=broken/plugindefinition.yaml,line=1,title=Coldframe::plugindefinition.yaml: ",
+    ] {
+        assert!(said.contains(words), "{words}\n{said}");
+    }
+    assert!(!said.contains("same/"), "{said}");
+    let (code, said) = run(&["--json"]);
+    let outcomes: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!((code, outcomes.as_array().unwrap().len()), (Some(0), 3), "{said}");
+
+    // A major version may break; a chart that is not there is said.
+    git(&["add", "--all"]);
+    git(&["reset", "--quiet", "--hard"]);
+    put("perses", &definition(&stage, "perses", "2.0.0", NEWER, required));
+    assert_eq!(run(&strict).0, Some(0));
+    put("perses", &definition(&stage, "perses", "2.0.0", "9.9.9", ""));
+    let (code, said) = run(&strict);
+    assert!(code == Some(3) && said.contains("its chart ingress-nginx 9.9.9: it is not there"), "{said}");
+    put("perses", &definition(&stage, "perses", "1.4.0", NEWER, ""));
+    let (code, said) = run(&[]);
+    assert_eq!(code, Some(0));
+    assert!(
+        said.contains(
+            "::warning file=perses/plugindefinition.yaml,line=6,title=Coldframe::1.4.0 is different and keeps"
+        ),
+        "{said}"
+    );
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn two_releases_are_compared_by_hand() {
     let stage = set().await;
