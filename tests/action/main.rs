@@ -65,6 +65,34 @@ async fn a_plain_token_does_without_an_app() {
     assert!(!run.log.contains(&stage.world.settings().user_token), "the token is in the log");
 }
 
+/// The workflow of docs/policy.md in a catalog, whose newest commit takes an option away.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_catalogs_pull_request_is_compared_without_any_secret() {
+    let stage = Stage::set().await;
+    let release = Release::serve(&stage).await;
+    let workflow = Workflow::of_catalog().for_catalog(&release);
+    let runner = Runner::new(&stage, &workflow);
+    let definition = |version: &str, options: &str| {
+        format!(
+            "apiVersion: greenhouse.sap/v1alpha1\nkind: PluginDefinition\nmetadata: {{name: perses}}\nspec:\n  version: {version}\n  options:\n{options}    - name: kept\n      type: string\n"
+        )
+    };
+    let file = "perses/plugindefinition.yaml";
+    runner.commit(file, &definition("1.4.0", "    - name: gone\n      type: string\n"));
+    runner.commit(file, &definition("1.5.0", ""));
+    let run = runner.run("pull_request").await;
+    assert!(!run.good && run.log.contains("the option `gone` is gone"), "{}", run.log);
+    assert!(!run.log.contains("Run Main coldframe once"), "{}", run.log);
+    runner.nothing_secret_in(&run.log);
+    runner.commit(file, &definition("1.5.0", "    - name: more\n      type: string\n"));
+    let run = runner.run("pull_request").await;
+    assert!(run.good && run.log.contains("the option `more` is new"), "{}", run.log);
+    refused(&runner, "issue_comment", "refuses this event", "an event of strangers").await;
+    let run = Runner::new(&stage, &workflow.comparing("-x..HEAD")).run("pull_request").await;
+    assert!(!run.good, "{}", run.log);
+    assert!(stage.pulls().is_empty(), "something was promoted");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_trusted_runs_nothing() {
     let stage = Stage::set().await;

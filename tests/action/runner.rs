@@ -117,6 +117,15 @@ impl Runner {
         runner
     }
 
+    /// Commits a file.
+    pub fn commit(&self, file: &str, text: &str) {
+        let path = self.folder.path().join("repository").join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--message=A change"]);
+    }
+
     /// Runs the workflow as this event would.
     pub async fn run(&self, event: &str) -> Run {
         let mut command = Command::new(act());

@@ -22,6 +22,29 @@ impl Workflow {
         Self(format!("{block}\n"))
     }
 
+    /// The workflow of docs/policy.md for the pull requests of a catalog.
+    pub fn of_catalog() -> Self {
+        let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/policy.md")).unwrap();
+        let (_, block) = page.split_once("```yaml\n# .github/workflows/definitions.yml").expect("it is there");
+        let block = block.split_once("\n```").unwrap().0;
+        Self(format!("#{block}\n"))
+    }
+
+    /// The same with the Action of this tree.
+    pub fn for_catalog(&self, release: &Release) -> Self {
+        let text = self.0.replace("coldframe/coldframe@v0.1.0", "./action");
+        let given = format!("{{compare: \"HEAD^1..HEAD\", download-url: \"{}\"}}", release.url());
+        Self(
+            text.replace("{compare: \"HEAD^1..HEAD\"}", &given)
+                .replace("on: pull_request", "on: [pull_request, issue_comment]"),
+        )
+    }
+
+    /// The same with two other commits.
+    pub fn comparing(&self, commits: &str) -> Self {
+        Self(self.0.replace("HEAD^1..HEAD", commits))
+    }
+
     /// The Action of this tree instead of the released one, checked out before, and the sandbox as hub.
     pub fn pointed_at(self, stage: &Stage, release: &Release) -> Self {
         let line = self.line("- uses: coldframe/coldframe@");
