@@ -37,6 +37,14 @@ impl Chart {
         Self::within(package, &mut Bounds::new())
     }
 
+    /// Reads the files of a chart's folder, by their path from there.
+    ///
+    /// # Errors
+    /// As [`Chart::read`].
+    pub fn of_files(files: BTreeMap<String, Vec<u8>>) -> Result<Self, Refusal> {
+        Self::of(files, &mut Bounds::new())
+    }
+
     fn within(package: &[u8], bounds: &mut Bounds) -> Result<Self, Refusal> {
         let files = package::files(package, bounds)?;
         Self::of(files, bounds)

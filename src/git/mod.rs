@@ -8,6 +8,7 @@ mod changes;
 mod checkout;
 mod error;
 mod files;
+mod folder;
 mod landing;
 mod objects;
 mod push;

@@ -169,7 +169,7 @@ pub fn section(text: &str, wanted: impl Fn(&Version) -> bool) -> Option<String> 
                 None => within = within.filter(|above| level > *above),
             }
         }
-        if within.is_some() && out.len() < LONGEST {
+        if within.is_some() && out.len() <= LONGEST {
             out.push_str(line);
             out.push('\n');
         }

@@ -186,7 +186,12 @@ pub async fn ask(
             None => Err("it was not read yet".to_string()),
         };
         let (became, changelog) = match outcome {
-            Ok((report, changelog)) => (Ok(report), changelog),
+            Ok(Some((report, changelog))) => (Ok(report), changelog),
+            // Of what is no chart nothing is said.
+            Ok(None) => {
+                compared.steps.remove(*to);
+                continue;
+            }
             Err(why) => (Err(why), None),
         };
         // What was not tried yet is tried at the next look.
@@ -224,12 +229,15 @@ async fn step(
     source: &dyn Source,
     (old, new): (&Found, &Found),
     read: &mut BTreeMap<Version, Result<Arc<Release>, String>>,
-) -> Result<(Arc<Report>, Option<String>), String> {
+) -> Result<Option<(Arc<Report>, Option<String>)>, String> {
     let new = release(source, new, read).await?;
     let old = release(source, old, read).await?;
+    if [&old, &new].iter().all(|one| one.definition.is_none() && one.chart.is_none()) {
+        return Ok(None);
+    }
     let work = move || (compare::compare_releases(&old, &new), logged(&old, &new));
     let (compared, logged) = tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string())?;
-    Ok((Arc::new(compared.ok_or_else(|| "one of the two has no chart".to_string())?), logged))
+    Ok(Some((Arc::new(compared.ok_or_else(|| "one of the two has no chart".to_string())?), logged)))
 }
 
 /// What the newer chart's change log says of the versions since the older one.
@@ -270,5 +278,9 @@ async fn release(
 fn read(contents: &Contents) -> Result<Release, compare::Refusal> {
     let definition = contents.definition.as_deref().map(Definition::read).transpose()?;
     let chart = contents.package.as_deref().map(Chart::read).transpose()?;
+    let chart = match (&contents.files, chart) {
+        (Some(files), None) => Some(Chart::of_files(files.clone())?),
+        (Some(_) | None, chart) => chart,
+    };
     Ok(Release { definition, chart })
 }

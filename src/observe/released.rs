@@ -194,6 +194,7 @@ fn usual(policy: &PluginPolicy, wiring: &PluginWiring, version: &Version) -> Vec
     let chart = match &wiring.chart {
         Chart::Http { name, .. } => name.as_str(),
         Chart::Oci { reference, .. } => reference.rsplit('/').next().unwrap_or(reference),
+        Chart::Git { tag, .. } => return vec![filled(tag, policy, version)],
         Chart::Catalog { .. } => return vec![format!("{}/{}", wiring.chart.name(), version.as_str())],
     };
     let number = number(version);

@@ -32,7 +32,7 @@ fn of_address(chart: &Chart) -> Vec<String> {
             let part = repository.trim_end_matches('/').rsplit('/').next().map(|last| format!("{last}/{name}"));
             Url::parse(repository).ok().and_then(|url| served(&url)).into_iter().chain(part).collect()
         }
-        Chart::Catalog { repository, .. } => {
+        Chart::Catalog { repository, .. } | Chart::Git { repository, .. } => {
             Url::parse(repository).ok().and_then(|url| repository_in(&url)).into_iter().collect()
         }
         Chart::Oci { reference, .. } => {
@@ -60,6 +60,8 @@ mod tests {
         let http = |repository: &str| Chart::Http { repository: repository.into(), name: "loki".into() };
         let oci = |reference: &str| Chart::Oci { reference: reference.into(), plain: false };
         let catalog = |repository: &str| Chart::Catalog { repository: repository.into(), path: "loki/x.yaml".into() };
+        let git =
+            |repository: &str| Chart::Git { repository: repository.into(), tag: "v{version}".into(), folder: None };
         for (chart, names) in [
             (http("https://acme.github.io/charts"), &["acme/charts", "charts/loki"][..]),
             (http("https://acme.github.io/"), &["acme/acme.github.io", "acme.github.io/loki"]),
@@ -70,6 +72,7 @@ mod tests {
             (oci("ghcr.io/acme/charts/loki"), &["acme/charts/loki", "acme/charts"]),
             (oci("ghcr.io/acme/loki"), &["acme/loki", "acme/loki"]),
             (catalog("https://github.com/acme/extensions.git"), &["acme/extensions"]),
+            (git("https://github.com/acme/modules"), &["acme/modules"]),
         ] {
             assert_eq!(of_address(&chart), names, "{chart:?}");
         }

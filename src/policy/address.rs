@@ -36,6 +36,12 @@ scalar!(
 );
 
 scalar!(
+    /// The folder of a chart in a repository.
+    FolderPath(String), "a folder such as `charts/loki`", folder_path,
+    {"type": "string", "maxLength": 500, "examples": ["charts/loki"]}
+);
+
+scalar!(
     /// A repository at the hub.
     HubRepository(String), "a repository of the hub such as `acme/charts`", hub_repository,
     {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,100}/[A-Za-z0-9._-]{1,100}$", "examples": ["acme/charts"]}
@@ -137,6 +143,17 @@ fn definition_path(text: &str) -> Result<String, Refusal> {
             .help("write its path from the root of the catalog, such as `perses/plugindefinition.yaml`"));
     }
     Ok(text.to_string())
+}
+
+/// A folder from the root of a repository.
+fn folder_path(text: &str) -> Result<String, Refusal> {
+    let part = |part: &str| !matches!(part, "" | "." | "..") && !part.chars().any(|c| c.is_control() || c == '\\');
+    let plain = text.trim_end_matches('/');
+    if text.len() > 500 || !plain.split('/').all(part) {
+        return Err(Refusal::new(format!("{} is not a folder of a repository", quoted(text)))
+            .help("write its path from the root of the repository, such as `charts/loki`"));
+    }
+    Ok(plain.to_string())
 }
 
 /// A repository of the hub by owner and name: the hub itself is the operator's.

@@ -185,6 +185,8 @@ fn plugin_words(plugin: &PluginPolicy, wiring: &PluginWiring, ladder: &[Tier]) -
         Chart::Oci { reference, plain: false } => format!("oci://{reference}"),
         Chart::Oci { reference, plain: true } => format!("oci+http://{reference}"),
         Chart::Catalog { repository, path } => format!("{path} of {repository}"),
+        Chart::Git { repository, tag, folder: None } => format!("tags {tag} of {repository}"),
+        Chart::Git { repository, tag, folder: Some(folder) } => format!("{folder} at tags {tag} of {repository}"),
     }];
     parts.push(match &plugin.constraint {
         Some(constraint) => format!("versions {}", constraint.as_str()),

@@ -287,6 +287,15 @@ pub enum Chart {
         /// The file of the definition in it.
         path: String,
     },
+    /// Any git repository whose tags are versions.
+    Git {
+        /// The address of the repository.
+        repository: String,
+        /// The name of a tag, with `{version}`.
+        tag: String,
+        /// The folder of the chart in it; none = nothing of it is read.
+        folder: Option<String>,
+    },
 }
 
 impl Chart {
@@ -297,6 +306,10 @@ impl Chart {
             Self::Oci { reference, .. } => reference.rsplit('/').next().unwrap_or(reference),
             // By its folder, as a Catalog has it among its `resources`.
             Self::Catalog { path, .. } => path.rsplit('/').nth(1).unwrap_or(path),
+            Self::Git { repository, folder, .. } => {
+                let named = folder.as_deref().unwrap_or_else(|| repository.trim_end_matches(".git"));
+                named.rsplit('/').next().unwrap_or(named)
+            }
         }
     }
 
@@ -305,7 +318,9 @@ impl Chart {
         match self {
             Self::Http { repository, name } => chart_address(repository, Some(name)),
             Self::Oci { reference, .. } => chart_address(reference, None),
-            Self::Catalog { repository, .. } => chart_address(repository.trim_end_matches(".git"), None),
+            Self::Catalog { repository, .. } | Self::Git { repository, .. } => {
+                chart_address(repository.trim_end_matches(".git"), None)
+            }
         }
     }
 }

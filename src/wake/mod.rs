@@ -61,6 +61,8 @@ struct Rope {
     sources: BTreeSet<String>,
     /// Those that were rung for, until somebody asks.
     fresh: BTreeSet<String>,
+    /// What was rung for since that was told last, and is none of them yet.
+    early: BTreeSet<String>,
     /// How often somebody may be woken by ringing.
     looks: Quota,
     /// How often each may ring.
@@ -166,8 +168,9 @@ fn account(by: Option<u64>) -> Who {
 impl Default for Pull {
     fn default() -> Self {
         let (looks, quotas) = (Quota::new(LOOKS), Quotas::default());
-        let (sources, fresh) = (BTreeSet::new(), BTreeSet::new());
-        let rope = Rope { due: None, nudged: None, woken: None, installation: None, sources, fresh, looks, quotas };
+        let [sources, fresh, early] = [(); 3].map(|()| BTreeSet::new());
+        let rope =
+            Rope { due: None, nudged: None, woken: None, installation: None, sources, fresh, early, looks, quotas };
         Self { state: Mutex::new(rope), rung: Notify::new() }
     }
 }

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::shed::{HOST, PASSWORD, Tunnel, locked_registry, login};
-use crate::support::{REPOSITORY, Stage, is_open};
+use crate::support::{REPOSITORY, Stage, is_merged, is_open};
 
 const PLUGIN: &str = "cert-manager";
 
@@ -44,6 +44,45 @@ async fn a_release_of_the_repository_that_a_chart_comes_from_opens_its_pull_requ
     publish("1.15.3");
     stage.until("1.15.3 comes to qa", on_qa("1.15.3")).await;
     assert!(stage.pull(PLUGIN, "qa").is_some_and(|pull| is_open(&pull) || pull.title.contains("1.15.3")));
+}
+
+/// A chart that is published nowhere else: its repository's tags are its versions, and a tag rings.
+#[tokio::test(flavor = "multi_thread")]
+async fn tags_of_a_repository_are_releases() {
+    let stage = Stage::set().await;
+    let (github, given) = (stage.world.github(), stage.world.settings());
+    github.add_repository("acme", "modules", &[("README.md".to_owned(), "Modules\n".to_owned())]).unwrap();
+    github.set_permission("acme/modules", "vera", demo::github::Role::Write).unwrap();
+    github.install_app(given.app_id, "acme/modules").unwrap();
+    let release = |version: &str, values: &str| {
+        let chart = format!("apiVersion: v2\nname: {PLUGIN}\nversion: {version}\n");
+        github.push_file("acme/modules", "main", "vera", "charts/cm/Chart.yaml", &chart, version).unwrap();
+        let commit =
+            github.push_file("acme/modules", "main", "vera", "charts/cm/values.yaml", values, version).unwrap();
+        github.tag("acme/modules", "vera", &format!("{PLUGIN}-{version}"), &commit).unwrap();
+    };
+    release("1.14.7", "replicas: 2\nold: 1\n");
+    release("1.15.1", "replicas: 2\n");
+    let before = format!("{{oci: oci+http://{}}}", stage.world.charts().reference(PLUGIN));
+    let git = format!("{{git: \"{}/acme/modules\", tag: \"{{plugin}}-{{version}}\", folder: charts/cm}}", given.hub);
+    stage.edit_policy(&before, &git);
+    stage.edit_policy("    poll: 1s\n", "    poll: 24h\n");
+    let _bot = stage.serve_with(&[("COLDFRAME_SWEEP", "1h"), ("COLDFRAME_POLL", "2s")]);
+    let on_qa = |version: &'static str| {
+        move |stage: &Stage| stage.pull(PLUGIN, "qa").filter(|pull| pull.title.contains(version))
+    };
+    let pull = stage.until("1.15.1 comes to qa", on_qa("1.15.1")).await;
+    assert!(pull.body.contains("`old` is gone; it was 1"), "{}", pull.body);
+    let begun = Instant::now();
+    release("1.15.2", "replicas: 2\n");
+    stage.until("1.15.2 comes to qa", on_qa("1.15.2")).await;
+    println!("from the tag to the pull request: {:?}", begun.elapsed());
+    // What stands under a tag that was seen stays; another commit there stops it.
+    let commit =
+        github.push_file("acme/modules", "main", "vera", "charts/cm/values.yaml", "replicas: 9\n", "Again").unwrap();
+    github.tag("acme/modules", "vera", &format!("{PLUGIN}-1.15.2"), &commit).unwrap();
+    let stopped = |stage: &Stage| stage.pull(PLUGIN, "bronze").is_some_and(|pull| is_merged(&pull));
+    stage.never(8, "a tag that moved was promoted", stopped).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

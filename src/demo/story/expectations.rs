@@ -1,6 +1,7 @@
 //! What must have happened, one named sentence each, checked from the world's own truth: the
 //! clusters' controllers, the hub and git. What the bot says of itself proves nothing here.
 
+mod breaking;
 #[cfg(test)]
 mod tests;
 
@@ -9,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::chronicle::{Chronicle, Proposal};
-use super::fleet::{self, Fate, GRACE, LACKING, PLUGINS, POLICY_FILE, Plugin, TIERS, TROUBLED};
+use super::fleet::{Fate, GRACE, LACKING, PLUGINS, POLICY_FILE, Plugin, TIERS, TROUBLED};
 use super::history::{History, Step};
 use super::people::ONBOARDING;
 use super::scene::{PullSeen, Rung};
@@ -252,39 +253,6 @@ impl Facts<'_> {
         } else {
             Err(format!("the text of #{} does not say {}", pull.number, missing.join(", nor ")))
         }
-    }
-
-    fn changelog(&self, plugin: &Plugin) -> Verdict {
-        let pull = self.pull_of(plugin.name, plugin.climbs, TIERS[0].0)?;
-        let Fate::Breaking { passed } = plugin.fate else { return Err("nothing is passed over".to_owned()) };
-        let both = |one: &&fleet::Breaking| [passed, plugin.climbs].contains(&one.version);
-        let told = |one: &&fleet::Breaking| {
-            let first = one.text.lines().next().unwrap_or_default();
-            pull.body.contains(first) && pull.body.contains(&format!("[{}](", one.version))
-        };
-        let count = fleet::BREAKING.iter().filter(both).filter(told).count();
-        if count == 2 { Ok(format!("#{}", pull.number)) } else { Err(format!("#{} tells of {count}", pull.number)) }
-    }
-
-    fn read(&self, plugin: &Plugin) -> Verdict {
-        let acknowledged = self.chronicle.acknowledged.ok_or("nobody acknowledged it")?;
-        let landed = self.landed(plugin.name, plugin.climbs, TIERS[0].0).ok_or("it landed nowhere")?;
-        if landed < acknowledged {
-            return Err(format!("it landed at {}, and was acknowledged at {}", clock(landed), clock(acknowledged)));
-        }
-        Ok(format!("acknowledged at {}, landed at {}", clock(acknowledged), clock(landed)))
-    }
-
-    fn given(&self, plugin: &Plugin) -> Verdict {
-        let mended = self.chronicle.mended.ok_or("nobody set it")?;
-        let landed =
-            |tier: &str| self.landed(plugin.name, plugin.climbs, tier).ok_or(format!("it never landed on {tier}"));
-        let (lacking, below) = (landed(LACKING)?, landed(below(LACKING).unwrap_or_default())?);
-        if lacking < mended || below > mended {
-            let of = [below, mended, lacking].map(clock);
-            return Err(format!("below at {}, set at {}, landed there at {}", of[0], of[1], of[2]));
-        }
-        Ok(format!("set at {}, landed at {}", clock(mended), clock(lacking)))
     }
 
     fn approved(&self) -> Verdict {

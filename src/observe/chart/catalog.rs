@@ -234,7 +234,9 @@ impl Source for Catalog {
         Box::pin(async {
             let Some(defined) = &found.definition else { return Ok(None) };
             let definition = Some(defined.text.clone());
-            let Some((chart, below)) = &defined.chart else { return Ok(Some(Contents { definition, package: None })) };
+            let Some((chart, below)) = &defined.chart else {
+                return Ok(Some(Contents { definition, ..Contents::default() }));
+            };
             let state = self.state.lock().await;
             let Some(shop) = state.charts.get(&chart.address()) else { return Ok(None) };
             Ok(shop.source.contents(below).await?.map(|contents| Contents { definition, ..contents }))

@@ -1,5 +1,6 @@
 //! What a source of releases finds, and why it finds nothing. The sources are in files beside this one.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -52,6 +53,8 @@ pub struct Contents {
     pub definition: Option<String>,
     /// The package of its chart.
     pub package: Option<Bytes>,
+    /// The files of its chart, where it has no package.
+    pub files: Option<BTreeMap<String, Vec<u8>>>,
 }
 
 /// What a chart says of the commit that it was made from: untrusted text.
@@ -84,7 +87,7 @@ pub trait Source: Send + Sync {
 
 impl Contents {
     pub(super) fn of_chart(package: Bytes) -> Self {
-        Self { definition: None, package: Some(package) }
+        Self { package: Some(package), ..Self::default() }
     }
 }
 

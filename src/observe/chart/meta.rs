@@ -75,6 +75,11 @@ pub(super) fn found_with(
     }
 }
 
+/// A `Chart.yaml` as a value; none where it does not parse.
+pub(super) fn chart_file(text: &str) -> Option<Value> {
+    parsed(text).filter(Value::is_object)
+}
+
 fn origin(chart: &Value, around: &BTreeMap<String, String>) -> Origin {
     let annotation = |key: &str| {
         let own = || chart.get("annotations").and_then(|annotations| annotations.get(key)).and_then(Value::as_str);
@@ -148,16 +153,20 @@ fn is_breaking(text: &str) -> bool {
 }
 
 fn list(text: &str) -> Option<Vec<Value>> {
+    match parsed(text)? {
+        Value::Array(list) => Some(list),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => None,
+    }
+}
+
+fn parsed(text: &str) -> Option<Value> {
     let options = serde_saphyr::options! {
         strict_booleans: true,
         with_snippet: false,
         budget: serde_saphyr::budget! { max_nodes: 20_000, max_depth: 16 },
         alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: 10_000 },
     };
-    match serde_saphyr::from_str_with_options::<Value>(text, options) {
-        Ok(Value::Array(list)) => Some(list),
-        Ok(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_)) | Err(_) => None,
-    }
+    serde_saphyr::from_str_with_options::<Value>(text, options).ok()
 }
 
 /// At most so many bytes, cut between characters.

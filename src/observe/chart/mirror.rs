@@ -121,6 +121,23 @@ impl Mirror {
         .await
     }
 
+    /// The files of a folder at the commit of a tag, with what is below it; none when it is not there.
+    pub async fn folder_at(
+        &self,
+        commit: Sha,
+        folder: &str,
+        wanted: BTreeMap<String, Sha>,
+    ) -> Result<Option<BTreeMap<String, Vec<u8>>>, SourceError> {
+        let folder = folder.to_string();
+        self.git(move |store, access| {
+            if !store.has(&commit) {
+                store.fetch_tags(access, &wanted)?;
+            }
+            store.folder(&commit, &folder)
+        })
+        .await
+    }
+
     async fn git<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Store, &Access) -> Result<T, GitError> + Send + 'static,
@@ -149,7 +166,7 @@ impl Mirror {
             }
             GitError::Malformed { what, why } => SourceError::Malformed {
                 url: self.url.to_string(),
-                expected: "a catalog",
+                expected: "a repository of releases",
                 why: format!("{what}: {why}"),
             },
             GitError::Unreachable { url, why } => SourceError::Unreachable { url, why },

@@ -10,6 +10,7 @@ mod mirror;
 mod oci;
 mod registry;
 mod shared;
+mod tags;
 
 use super::net::Net;
 use crate::policy::wiring::Chart;
@@ -28,6 +29,9 @@ pub fn source(chart: &Chart, net: &Net, mirrors: &Mirrors) -> Result<Box<dyn Sou
         Chart::Oci { reference, plain } => Box::new(oci::Artifacts::new(reference, *plain, net)?),
         Chart::Catalog { repository, path } => {
             Box::new(catalog::Catalog::new(mirrors.of(repository, net)?, path.clone(), net.clone()))
+        }
+        Chart::Git { repository, tag, folder } => {
+            Box::new(tags::Tags::new(mirrors.of(repository, net)?, tag, folder.clone()))
         }
     })
 }

@@ -10,7 +10,7 @@ use super::strategy::{PinFile, StrategyFile, StrategyWord};
 use super::tier::OverrideFile;
 use super::versions::{AfterFile, HotfixFile, VersionsFile};
 use super::windows::WindowsFile;
-use crate::address::{ChartName, DefinitionPath, OciAddress, Repository};
+use crate::address::{ChartName, DefinitionPath, FolderPath, OciAddress, Repository, TagPattern};
 use crate::file::Word;
 use parse::forms::{Either, List, Table, Words};
 use parse::read::record;
@@ -22,7 +22,7 @@ record! {
     PluginFile = "plugin" {
         /// Its name. It stands in branch names and titles.
         required name "name": Name,
-        /// Where its releases are: `oci`, `repository` with `name`, or `catalog` with `path`.
+        /// Where its releases are: `oci`, `repository` with `name`, `catalog` with `path`, or `git` with `tag`.
         required chart "chart": ChartFile,
         /// How often the source is asked when nothing rings. Default `15m`: registries count requests, and a release that waited a quarter of an hour is still fresh.
         optional poll "poll": Length,
@@ -53,7 +53,7 @@ record! {
 }
 
 record! {
-    /// Where the releases of a chart are: `{oci: oci://host/path}`, `{repository: https://…, name: …}`, or `{catalog: https://…, path: …}` for a definition of Greenhouse.
+    /// Where the releases of a chart are: `{oci: oci://host/path}`, `{repository: https://…, name: …}`, `{catalog: https://…, path: …}` for a definition of Greenhouse, or `{git: https://…, tag: "v{version}"}` for the tags of a repository.
     ChartFile = "chart" {
         /// A repository of an OCI registry whose tags are versions. `oci+http://` is for loopback only.
         optional oci "oci": OciAddress,
@@ -65,6 +65,12 @@ record! {
         optional catalog "catalog": Repository,
         /// The file of the definition in `catalog`, such as `perses/plugindefinition.yaml`.
         optional path "path": DefinitionPath,
+        /// A git repository whose tags are versions: of a chart, of a module, of a base. `http://` is for loopback only.
+        optional git "git": Repository,
+        /// The tag of each version in `git`.
+        optional tag "tag": TagPattern,
+        /// The folder of the chart in `git`, such as `charts/loki`. Default none: releases are neither compared nor read.
+        optional folder "folder": FolderPath,
     }
     unsupported []
 }

@@ -47,10 +47,10 @@ pub fn plugin(
             .windows
             .as_ref()
             .and_then(|file| report.within_key("windows", |report| windows(file, context.zone.as_ref(), report)));
-        let chart =
-            file.value.chart.as_ref().and_then(|chart| report.within_key("chart", |report| chart_of(chart, report)));
-        let poll = report.within_key("poll", |report| poll(&file.value, report));
         let name = file.value.name.as_ref().map_or("", |name| name.value.0.as_str());
+        let chart = file.value.chart.as_ref();
+        let chart = chart.and_then(|chart| report.within_key("chart", |report| chart_of(chart, name, report)));
+        let poll = report.within_key("poll", |report| poll(&file.value, report));
         let write = report.within_key("write", |report| writes(file.value.write.as_ref(), name, context, report));
         strategy::apart(&file.value, &tiers, &write, context, report);
         let signals = report.within_key("signals", |report| signals(file.value.signals.as_ref(), context, report));

@@ -171,6 +171,14 @@ fn chart_of(chart: &Chart) -> Value {
         Chart::Catalog { repository, path } => {
             map([("catalog", Value::from(repository.as_str())), ("path", Value::from(path.as_str()))])
         }
+        Chart::Git { repository, tag, folder } => {
+            let given = [("git", Some(repository)), ("tag", Some(tag)), ("folder", folder.as_ref())];
+            let mut out = Mapping::new();
+            given
+                .into_iter()
+                .for_each(|(key, value)| value.into_iter().for_each(|value| put(&mut out, key, value.as_str())));
+            Value::Mapping(out)
+        }
     }
 }
 

@@ -6,7 +6,7 @@ pub(super) const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "chart",
         "oci://registry.example/loki",
-        "`chart` of plugin `loki`: expected a mapping of `oci`, `repository`, `name`, `catalog`, `path`, found a text",
+        "`chart` of plugin `loki`: expected a mapping of `oci`, `repository`, `name`, `catalog`, `path`, `git`, `tag`, `folder`, found a text",
     ),
     (
         "chart",
@@ -37,6 +37,28 @@ pub(super) const MISTAKES: &[(&str, &str, &str)] = &[
         "chart",
         "{catalog: 'http://git.example/acme/x', path: loki/plugindefinition.yaml}",
         "`catalog` of `chart` of plugin `loki`: `http://git.example/acme/x`: plain HTTP is for loopback only",
+    ),
+    (
+        "chart",
+        "{git: 'https://git.example/acme/x'}",
+        "`chart` of plugin `loki`: `tag` is missing: which tags are its versions? (add `tag:`",
+    ),
+    ("chart", "{tag: 'v{version}'}", "`chart` of plugin `loki`: `git` is missing: a tag alone is in no repository"),
+    ("chart", "{folder: charts/loki}", "`chart` of plugin `loki`: `git` is missing: a tag alone is in no repository"),
+    (
+        "chart",
+        "{git: 'https://git.example/acme/x', tag: 'v{version}', oci: oci://registry.example/loki}",
+        "`chart` of plugin `loki`: a chart comes from one place (keep `git` with `tag`, or take both out",
+    ),
+    (
+        "chart",
+        "{git: 'https://git.example/acme/x', tag: v1.0.0}",
+        "`tag` of `chart` of plugin `loki`: `v1.0.0` names one tag for all versions (put `{version}` in it",
+    ),
+    (
+        "chart",
+        "{git: 'https://git.example/acme/x', tag: 'v{version}', folder: ../x}",
+        "`folder` of `chart` of plugin `loki`: `../x` is not a folder of a repository",
     ),
     (
         "chart",

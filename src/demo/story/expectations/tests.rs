@@ -4,6 +4,7 @@
 
 use jiff::SignedDuration;
 
+use super::super::fleet;
 use super::super::history::Step;
 use super::super::scene::tests::pull;
 use super::*;
