@@ -255,7 +255,7 @@ async fn told(
     let whose = Whose { plugin: &proposal.plugin, tier: &proposal.tier, members: &proposal.members };
     let changes = changes::section(line, seen, whose, head).await;
     let tasks = match reported(plan, proposal) {
-        Ok(wave) => tasks::of(line, seen, wave).await,
+        Ok(wave) => tasks::of((&mut line.context, &mut line.memory.tasks), seen, wave).await,
         Err(error) => Err(error),
     };
     if let Some(error) = changes.as_ref().err().or(tasks.as_ref().err()) {

@@ -52,7 +52,8 @@ async fn one(
     let later = merges || (updates(plan, page.number) && (ticked || waits));
     let whose = Whose { plugin: &wave.plugin, tier: &wave.tier, members: wave.members.clusters() };
     let changes = changes::section(line, seen, whose, &page.head).await?;
-    let (changes, tasks) = (changes.as_deref(), tasks::of(line, seen, wave).await?);
+    let (changes, tasks) =
+        (changes.as_deref(), tasks::of((&mut line.context, &mut line.memory.tasks), seen, wave).await?);
     let beside = Beside { changes, tasks: &tasks };
     let (title, body) = (seen.title(wave), seen.body(plan, wave, &page.head, beside)?);
     let mut written = !later && (!told || ticked) && text(line, page, &title, &body).await?;

@@ -8,10 +8,9 @@ use compare::{Change, Settings};
 use decide::plan::WaveReport;
 use decide::{ClusterName, PluginName, Sha, TierName, Version};
 
-use super::line::Line;
 use crate::edit;
 use crate::git::{GitError, Store};
-use crate::observe::{Seen, Spot};
+use crate::observe::{Context, Seen, Spot};
 use crate::policy::wiring::FileFormat;
 use crate::tell::{Setting, Task, tasks};
 
@@ -22,19 +21,23 @@ const MOST: usize = 500;
 pub type Known = BTreeMap<(PluginName, TierName), (Version, Option<Version>, Sha, Arc<[Task]>)>;
 
 /// The tasks of a wave; none where nothing breaks on its way.
-pub(super) async fn of(line: &mut Line, seen: &Seen, wave: &WaveReport) -> anyhow::Result<Arc<[Task]>> {
+pub(super) async fn of(
+    (context, known): (&mut Context, &mut Known),
+    seen: &Seen,
+    wave: &WaveReport,
+) -> anyhow::Result<Arc<[Task]>> {
     let none = || Arc::from(Vec::new());
     let (Some(to), Some((_, base))) = (&wave.version, seen.base(&wave.tier)) else { return Ok(none()) };
     let (releases, said) = seen.on_the_way(wave);
     let key = (wave.plugin.clone(), wave.tier.clone());
     if releases.iter().flat_map(|changes| changes.iter()).all(|change| !change.what.is_breaking()) && said.is_empty() {
-        line.memory.tasks.remove(&key);
+        known.remove(&key);
         return Ok(none());
     }
-    if let Some((version, from, at, known)) = line.memory.tasks.get(&key)
+    if let Some((version, from, at, tasks)) = known.get(&key)
         && (version, from, at) == (to, &wave.from, base)
     {
-        return Ok(Arc::clone(known));
+        return Ok(Arc::clone(tasks));
     }
     let Some(wiring) = seen.loaded.wiring.plugins.get(&wave.plugin) else { return Ok(none()) };
     let chart = wiring.chart.name().to_string();
@@ -48,14 +51,14 @@ pub(super) async fn of(line: &mut Line, seen: &Seen, wave: &WaveReport) -> anyho
     });
     let others: Vec<(Sha, Vec<Spot>)> = others.collect();
     let releases: Vec<Vec<Change>> = releases.into_iter().map(<[Change]>::to_vec).collect();
-    let found = line.context.repo.git(move |store, _| {
+    let found = context.repo.git(move |store, _| {
         let (own, others) = (read(store, &own, &chart)?, read(store, &others, &chart)?);
         let releases: Vec<&[Change]> = releases.iter().map(Vec::as_slice).collect();
         let said: Vec<&str> = said.iter().map(String::as_str).collect();
         Ok(tasks(&releases, &said, (&own, &others), &chart))
     });
     let found: Arc<[Task]> = Arc::from(found.await?);
-    line.memory.tasks.insert(key, (to.clone(), wave.from.clone(), base.clone(), Arc::clone(&found)));
+    known.insert(key, (to.clone(), wave.from.clone(), base.clone(), Arc::clone(&found)));
     Ok(found)
 }
 

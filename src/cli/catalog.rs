@@ -10,7 +10,7 @@ use decide::{Sha, Version};
 use serde::Serialize;
 
 use super::arguments::Compare;
-use super::compare::{FOUND, fails};
+use super::compare::{FOUND, fails, net};
 use super::run::say;
 use crate::git::{Checkout, Store};
 use crate::observe::chart::{Mirrors, source};
@@ -39,7 +39,8 @@ struct Outcome {
 }
 
 /// Compares every definition that differs between two commits of the checkout that this folder is.
-pub(super) async fn run(arguments: &Compare, net: &Net) -> anyhow::Result<ExitCode> {
+pub async fn run(arguments: &Compare) -> anyhow::Result<ExitCode> {
+    let net = net(arguments)?;
     let checkout = Checkout::around(Path::new("."))?.context("run it in a checkout of the catalog")?;
     let store = checkout.store();
     let (old, new) = (checkout.revision(&arguments.old)?, checkout.revision(&arguments.new)?);
@@ -47,7 +48,7 @@ pub(super) async fn run(arguments: &Compare, net: &Net) -> anyhow::Result<ExitCo
     for path in store.paths_changed(&old, &new)? {
         let (before, after) = (text(store, &old, &path)?, text(store, &new, &path)?);
         if is_definition(before.as_deref()) || is_definition(after.as_deref()) {
-            outcomes.push(outcome(path, before.as_deref(), after.as_deref(), net).await);
+            outcomes.push(outcome(path, before.as_deref(), after.as_deref(), &net).await);
         }
     }
     let failed = arguments.fail_on.is_some_and(|on| {

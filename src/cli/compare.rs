@@ -10,7 +10,6 @@ use compare::{Chart, Definition, Report, compare, compare_definitions};
 use decide::Version;
 
 use super::arguments::Compare;
-use super::catalog;
 use super::run::say;
 use crate::observe::chart::{Found, Mirrors, source};
 use crate::observe::net::{Given, Logins, Net, NetSettings};
@@ -39,9 +38,6 @@ enum Side {
 /// Compares two releases.
 pub async fn run(arguments: &Compare) -> anyhow::Result<ExitCode> {
     let net = net(arguments)?;
-    if arguments.catalog {
-        return catalog::run(arguments, &net).await;
-    }
     let (old, new) = (read(&arguments.old, &net).await?, read(&arguments.new, &net).await?);
     let report = match (&old, &new) {
         (Side::Chart(old), Side::Chart(new)) => compare(old, new),
@@ -77,7 +73,8 @@ fn is_allowed(old: &str, new: &str) -> bool {
     }
 }
 
-fn net(arguments: &Compare) -> anyhow::Result<Net> {
+/// The way out, as the arguments and the environment say.
+pub(super) fn net(arguments: &Compare) -> anyhow::Result<Net> {
     let proxies = Proxies::environment().map_err(anyhow::Error::msg)?;
     let allow = Given::read(&arguments.allow_hosts, true)?.of(None);
     let files = Given::read(&arguments.registries, true)?.of(None);

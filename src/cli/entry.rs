@@ -7,7 +7,7 @@ use clap::Parser as _;
 
 #[cfg(feature = "demo")]
 use super::demo;
-use super::{Cli, Command, check, compare, edit, init, rehearse, run, serve::Server, signal};
+use super::{Cli, Command, catalog, check, compare, edit, init, rehearse, run, serve::Server, signal};
 
 /// Does what the arguments ask for; errors are written to standard error.
 pub fn main() -> ExitCode {
@@ -39,6 +39,7 @@ async fn command(command: Command) -> anyhow::Result<ExitCode> {
         Command::Explain(arguments) => run::explain(&arguments).await,
         Command::Signal(arguments) => signal::signal(&arguments).await,
         Command::Edit(arguments) => edit::edit(&arguments),
+        Command::Compare(arguments) if arguments.catalog => catalog::run(&arguments).await,
         Command::Compare(arguments) => compare::run(&arguments).await,
         Command::Init(arguments) => init::init(&arguments),
         Command::Check(arguments) => check::check(&arguments),

@@ -1,7 +1,7 @@
 //! Arguments and environment of the commands. What a command does is in `run`.
 
 mod arguments;
-mod catalog;
+pub mod catalog;
 pub mod check;
 pub mod compare;
 #[cfg(feature = "demo")]

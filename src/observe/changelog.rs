@@ -174,8 +174,8 @@ pub fn section(text: &str, wanted: impl Fn(&Version) -> bool) -> Option<String> 
             out.push('\n');
         }
     }
-    let out = bounded(out.trim());
-    (!out.is_empty()).then_some(out)
+    let out = bounded(&out);
+    Some(out.trim().to_string()).filter(|out| !out.is_empty())
 }
 
 /// The version that a heading names: `## [1.2.3] - 2026-01-02`, `## v1.2.3`, `# loki-1.2.3`.

@@ -14,6 +14,7 @@ use super::cluster::Clusters;
 use super::compared::Compared;
 use super::net::Net;
 use super::released::Checked;
+use super::signed::Signatures;
 use super::watch::Watches;
 use crate::policy::wiring::Chart;
 use crate::policy::{Loaded, Setting, SourceFile};
@@ -112,6 +113,8 @@ pub struct SourceMemory {
     pub checked: Checked,
     /// How those versions differ from one to the next.
     pub compared: Compared,
+    /// Which of them are signed, where that is asked for.
+    pub signatures: Signatures,
     /// What authors say of them.
     pub told: BTreeMap<Version, Said>,
     /// Where it comes from at the hub: repositories and packages.

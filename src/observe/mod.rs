@@ -34,6 +34,7 @@ pub mod readings;
 pub mod released;
 mod releases;
 mod runs;
+mod signed;
 mod sources;
 mod spots;
 #[cfg(test)]

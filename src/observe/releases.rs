@@ -12,6 +12,7 @@ use super::chart::{self, Found, Mirrors, Source, SourceError};
 use super::compared::{Compared, Place};
 use super::net::Net;
 use super::released::Checked;
+use super::signed::Signatures;
 use crate::observe::context::SourceMemory;
 use crate::policy::wiring::PluginWiring;
 
@@ -80,7 +81,7 @@ fn release(found: &Found, memory: &SourceMemory, places: &[Place]) -> Release {
         marked_breaking: found.marked_breaking,
         checks: memory.checked.of(&found.version),
         breaking: memory.compared.breaking(&found.version, places),
-        incomplete: found.incomplete.clone(),
+        incomplete: found.incomplete.clone().or_else(|| memory.signatures.why(found)),
         blocks: found.blocks.clone(),
         missing_values: memory.compared.missing(&found.version, places),
     }
@@ -98,6 +99,7 @@ fn fresh(wiring: &PluginWiring, net: &Net, mirrors: &Mirrors) -> SourceMemory {
         said,
         checked: Checked::default(),
         compared: Compared::default(),
+        signatures: Signatures::default(),
         told: BTreeMap::new(),
         released_in: BTreeSet::new(),
         rung: None,
@@ -131,6 +133,7 @@ mod tests {
             write: Vec::new(),
             signals: Vec::new(),
             released: Released::default(),
+            signed: None,
         };
         let net = Net::new(vec![host]).unwrap();
         let mirrors = Mirrors::default();

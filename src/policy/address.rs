@@ -42,6 +42,12 @@ scalar!(
 );
 
 scalar!(
+    /// Public keys as PEM.
+    PublicKeys(String), "a public key as PEM", public_keys,
+    {"type": "string", "pattern": "BEGIN PUBLIC KEY", "maxLength": 20000}
+);
+
+scalar!(
     /// A repository at the hub.
     HubRepository(String), "a repository of the hub such as `acme/charts`", hub_repository,
     {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,100}/[A-Za-z0-9._-]{1,100}$", "examples": ["acme/charts"]}
@@ -141,6 +147,30 @@ fn definition_path(text: &str) -> Result<String, Refusal> {
     if text.len() > 500 || !yaml || !text.contains('/') || !text.split('/').all(part) {
         return Err(Refusal::new(format!("{} is not the file of a definition", quoted(text)))
             .help("write its path from the root of the catalog, such as `perses/plugindefinition.yaml`"));
+    }
+    Ok(text.to_string())
+}
+
+/// Blocks of PEM, each a public key.
+fn public_keys(text: &str) -> Result<String, Refusal> {
+    const BEGIN: &str = "-----BEGIN PUBLIC KEY-----";
+    const END: &str = "-----END PUBLIC KEY-----";
+    if text.contains("PRIVATE KEY") {
+        let why = "a private key stands here, and everybody who may read this file has it now";
+        return Err(Refusal::new(why).help("replace it, and write the public one, as in cosign.pub"));
+    }
+    let base64 = |body: &str| body.chars().all(|c| c.is_ascii_alphanumeric() || c.is_whitespace() || "+/=".contains(c));
+    let block = |block: &str| {
+        block
+            .split_once(END)
+            .is_some_and(|(body, rest)| !body.trim().is_empty() && base64(body) && rest.trim().is_empty())
+    };
+    let mut blocks = text.split(BEGIN);
+    let before = blocks.next().is_some_and(|before| before.trim().is_empty());
+    let blocks: Vec<&str> = blocks.collect();
+    if !before || blocks.is_empty() || text.len() > 20_000 || !blocks.into_iter().all(block) {
+        let why = format!("this is no public key as PEM, from `{BEGIN}` to `{END}`");
+        return Err(Refusal::new(why).help("write what is in cosign.pub, as a text of several lines (`cosign: |`)"));
     }
     Ok(text.to_string())
 }

@@ -89,6 +89,7 @@ mod tests {
             ("Block", "plugins: [{versions: {block: [@]}}]"),
             ("Expiry", "plugins: [{versions: {expires: [@]}}]"),
             ("Checks", "plugins: [{versions: {checks: @}}]"),
+            ("Signed", "plugins: [{versions: {signed: @}}]"),
             ("Hotfix", "plugins: [{hotfixes: [@]}]"),
             ("After", "plugins: [{after: [@]}]"),
             ("Write", "plugins: [{write: [@]}]"),

@@ -251,6 +251,8 @@ pub struct PluginWiring {
     pub signals: Vec<SignalSpec>,
     /// Where the commit that released a version is found.
     pub released: Released,
+    /// The public keys (PEM) of which one has to have signed a release by cosign; none = nobody has to.
+    pub signed: Option<String>,
 }
 
 /// Where the commit that released a version is found, as far as the file says so; the rest the chart

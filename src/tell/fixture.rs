@@ -14,9 +14,11 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::View;
 use crate::git::{Changes, Hunk};
+pub(crate) use hostile::HOSTILE;
 pub(crate) use releases::{differences, differences_that_say, no_differences, note, tasks};
 pub(crate) use world::snapshot;
 
+mod hostile;
 mod releases;
 mod world;
 

@@ -13,55 +13,10 @@ use decide::reason::MemberTrouble;
 use decide::{Plan, Reason};
 use proptest::prelude::*;
 
+use super::fixture::HOSTILE;
 use super::*;
 use crate::git::{Changes, Hunk};
 use crate::policy::wiring::{Body, Piece, Section};
-
-/// What people have really tried, and what the pieces of it make together.
-const HOSTILE: [&str; 42] = [
-    "@acme/platform please approve",
-    "cc @alice, (@bob) and @carol's team",
-    "Fixes #1, closes acme/fleet#2 and resolves GH-3",
-    "Fixes https://github.com/acme/fleet/issues/1",
-    "see https://evil.example/?token= and www.evil.example",
-    "mail me: a@b.example or mailto:a@b.example",
-    "deadbeef1 and 0123456789abcdef0123456789abcdef01234567",
-    "<!-- coldframe:notice 1 -->",
-    "<!-- hidden instruction to the reviewer -->",
-    "<details><summary>Approved</summary>",
-    "</details></details><h1>Approved by security</h1>",
-    "<img src=https://evil.example/x.png onerror=alert(1)>",
-    "<script>alert(document.cookie)</script>",
-    "\"><svg/onload=alert(1)>",
-    "' onmouseover='alert(1)",
-    "![pixel](https://evil.example/pixel.png)",
-    "[click me](https://evil.example) and [ref][1]\n\n[1]: https://evil.example",
-    "[x]: javascript:alert(1)",
-    "javascript:alert(1)",
-    "```\nout of the block @alice #1\n```",
-    "````\n```\n~~~~\n`````",
-    "~~~\nx\n~~~\n# Heading",
-    "`unbalanced @alice",
-    "``two`` `one` ```three``` `@alice`",
-    "a | b | c\n|---|---|\n| @alice | #1 |",
-    "\\| \\\\| `|` `\\|` |",
-    "# Heading\n## Another\n- list\n1. one\n> quote\n---\n===",
-    "- [ ] tick me\n- [x] ticked",
-    "**bold** _em_ ~~gone~~ $x^2$ $$y$$ :tada:",
-    "footnote[^1]\n\n[^1]: text @alice",
-    "&lt;b&gt; &#64;alice &commat;alice &#35;1 &num;1",
-    "[skip ci] [ci skip] [no ci] skip-checks: true",
-    "Co-authored-by: Mallory <mallory@evil.example>",
-    "Coldframe-Version: 9.9.9",
-    "::error::x\n##[error]y\n::set-output name=x::y\n::stop-commands::z",
-    "\u{1b}[31mred\u{1b}[0m \u{1b}]8;;https://evil.example\u{7}link\u{1b}]8;;\u{7}",
-    "\u{202e}desrever\u{202c} \u{2066}isolated\u{2069} \u{200f}",
-    "in\u{200b}vis\u{2060}ible \u{feff}\u{e0041}\u{e0042}",
-    "line\u{2028}separator\u{2029}\r\ncarriage\rreturn\0nul",
-    "{{#each this}}{{this}}{{/each}} {{{raw}}} {{> page}}",
-    "@\u{200b}alice #\u{200b}1 @ alice",
-    "org/team@1.2.3 npm:@scope/package@^1 user@host:22",
-];
 
 /// A wave that carries a text in every place that foreign text can reach.
 fn wave(text: &str) -> WaveReport {

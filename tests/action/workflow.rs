@@ -25,7 +25,7 @@ impl Workflow {
     /// The workflow of docs/policy.md for the pull requests of a catalog.
     pub fn of_catalog() -> Self {
         let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/policy.md")).unwrap();
-        let (_, block) = page.split_once("```yaml\n# .github/workflows/definitions.yml").expect("it is there");
+        let (_, block) = page.split_once("```yaml workflow\n# .github/workflows/definitions.yml").expect("it is there");
         let block = block.split_once("\n```").unwrap().0;
         Self(format!("#{block}\n"))
     }

@@ -46,6 +46,29 @@ async fn a_release_of_the_repository_that_a_chart_comes_from_opens_its_pull_requ
     assert!(stage.pull(PLUGIN, "qa").is_some_and(|pull| is_open(&pull) || pull.title.contains("1.15.3")));
 }
 
+/// What nobody has signed waits and says so, everywhere; a signature lets it go on, and one of another artefact does not.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_release_waits_for_a_signature_by_the_key_of_the_policy() {
+    let stage = Stage::set().await;
+    let charts = stage.world.charts();
+    let key = charts.public_key().lines().map(|line| format!("          {line}\n")).collect::<String>();
+    let signed = format!("    versions:\n      constraint: \"^1.14\"\n      signed:\n        cosign: |\n{key}");
+    stage.edit_policy("    versions: {constraint: \"^1.14\"}\n", &signed);
+    let _bot = stage.serve();
+    stage.until("another plugin opens", |stage| stage.pull("ingress-nginx", "qa")).await;
+    stage.never(6, "nobody has signed it", |stage| stage.pull(PLUGIN, "qa").is_some()).await;
+    let done = tokio::task::block_in_place(|| stage.command(&["explain", PLUGIN, "qa"]).output()).unwrap();
+    let text = String::from_utf8_lossy(&done.stdout);
+    assert!(text.contains("nobody has signed it"), "{text}");
+    charts.sign(PLUGIN, "1.15.0").unwrap();
+    stage.until("it opens once it is signed", |stage| stage.pull(PLUGIN, "qa")).await;
+    charts.publish(PLUGIN, "1.15.4", "").unwrap();
+    charts.sign(PLUGIN, "1.15.4").unwrap();
+    stage
+        .until("the next one, too", |stage| stage.pull(PLUGIN, "qa").filter(|pull| pull.title.contains("1.15.4")))
+        .await;
+}
+
 /// A chart that is published nowhere else: its repository's tags are its versions, and a tag rings.
 #[tokio::test(flavor = "multi_thread")]
 async fn tags_of_a_repository_are_releases() {

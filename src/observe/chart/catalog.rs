@@ -242,6 +242,19 @@ impl Source for Catalog {
             Ok(shop.source.contents(below).await?.map(|contents| Contents { definition, ..contents }))
         })
     }
+
+    fn signed<'a>(&'a self, found: &'a Found, keys: &'a str) -> Answer<'a, Result<Result<(), String>, SourceError>> {
+        Box::pin(async move {
+            let Some((chart, below)) = found.definition.as_ref().and_then(|defined| defined.chart.as_ref()) else {
+                return Ok(Err("it installs no chart that could be signed".to_string()));
+            };
+            let state = self.state.lock().await;
+            match state.charts.get(&chart.address()) {
+                Some(shop) => shop.source.signed(below, keys).await,
+                None => Ok(Err("its chart was not read".to_string())),
+            }
+        })
+    }
 }
 
 #[cfg(test)]

@@ -83,6 +83,12 @@ pub trait Source: Send + Sync {
     /// What a release consists of that was found here, with the digest that was found with it. `None` when it is not
     /// there any more.
     fn contents<'a>(&'a self, found: &'a Found) -> Answer<'a, Result<Option<Contents>, SourceError>>;
+
+    /// Whether one of these keys (PEM) has signed a release that was found here, with the digest that was found with it;
+    /// if not, why.
+    fn signed<'a>(&'a self, _found: &'a Found, _keys: &'a str) -> Answer<'a, Result<Result<(), String>, SourceError>> {
+        Box::pin(async { Ok(Err("signatures are read in OCI registries alone".to_string())) })
+    }
 }
 
 impl Contents {

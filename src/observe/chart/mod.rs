@@ -2,6 +2,7 @@
 //! `decide`.
 
 mod catalog;
+mod cosign;
 mod found;
 mod http;
 pub mod index;

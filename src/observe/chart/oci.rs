@@ -13,6 +13,7 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 use url::Url;
 
+use super::cosign;
 use super::found::{Answer, Contents, Found, Source, SourceError, proven, sha256, status};
 use super::meta;
 use super::registry::Registry;
@@ -220,6 +221,15 @@ impl Source for Artifacts {
 
     fn contents<'a>(&'a self, found: &'a Found) -> Answer<'a, Result<Option<Contents>, SourceError>> {
         Box::pin(async { Ok(self.package_of(found).await?.map(Contents::of_chart)) })
+    }
+
+    fn signed<'a>(&'a self, found: &'a Found, keys: &'a str) -> Answer<'a, Result<Result<(), String>, SourceError>> {
+        Box::pin(async move {
+            match &found.digest {
+                Some(digest) => cosign::signed(&self.registry, digest, keys).await,
+                None => Ok(Err("it has no digest".to_string())),
+            }
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! The keys that say which releases of a plugin are accepted, which of them are hotfixes, and which
 //! plugins go before it.
 
-use crate::address::{HubRepository, TagPattern};
+use crate::address::{HubRepository, PublicKeys, TagPattern};
 use parse::forms::{Either, List};
 use parse::read::record;
 use parse::scalar::{Count, Exact, Flag, Helm, Name, Words};
@@ -24,6 +24,17 @@ record! {
         optional max_live "maxLive": Count<1>,
         /// Check runs or commit statuses of the commit that released a version, by name: it is accepted once all of them are green there. Default none: that a release exists is its author's word that it is one.
         optional checks "checks": Either<List<Words>, ChecksFile>,
+        /// Who has to have signed a release. Default nobody.
+        optional signed "signed": SignedFile,
+    }
+    unsupported []
+}
+
+record! {
+    /// Who has to have signed a release.
+    SignedFile = "signed" {
+        /// Public keys as PEM, one after the other: one of them has to have signed the chart in its OCI registry, by `cosign sign --key`.
+        required cosign "cosign": PublicKeys,
     }
     unsupported []
 }

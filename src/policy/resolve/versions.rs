@@ -6,7 +6,7 @@ use decide::{PluginPolicy, TierName, Version};
 
 use super::context::Context;
 use crate::file::{BlockFile, ChecksFile, ExpiryFile, HotfixFile, PluginFile, VersionsFile};
-use crate::wiring::Released;
+use crate::wiring::{Chart, Released};
 use parse::forms::{Either, List};
 use parse::read::Spanned;
 use parse::report::Report;
@@ -58,6 +58,22 @@ pub fn checks(file: Option<&Spanned<VersionsFile>>, report: &mut Report) -> (Vec
             let from = from.as_ref().map(|from| from.value.0.clone());
             (all, Released { from, tag: tag.as_ref().map(|tag| tag.value.0.clone()) })
         }
+    }
+}
+
+/// The keys of which one has to have signed a release. Signatures lie beside charts in OCI registries alone; a definition
+/// of a catalog brings such a chart.
+pub fn signed(file: Option<&Spanned<VersionsFile>>, chart: Option<&Chart>, report: &mut Report) -> Option<String> {
+    let given = file?.value.signed.as_ref()?;
+    match chart {
+        Some(Chart::Http { .. } | Chart::Git { .. }) => {
+            let why = "signatures are read in OCI registries alone";
+            report.within_key("versions", |report| {
+                report.wrong(given.key, why, Some("take `signed` out, or write `chart: {oci: …}`"))
+            });
+            None
+        }
+        Some(Chart::Oci { .. } | Chart::Catalog { .. }) | None => Some(given.value.cosign.as_ref()?.value.0.clone()),
     }
 }
 

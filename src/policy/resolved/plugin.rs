@@ -13,12 +13,12 @@ use signal::SignalSpec;
 
 /// A plugin with what it has different on its rungs.
 pub(super) fn plugin_of(plugin: &PluginPolicy, wiring: &PluginWiring, ladder: &[Tier]) -> Value {
-    let PluginWiring { declared: _, chart, poll, write, signals, released } = wiring;
+    let PluginWiring { declared: _, chart, poll, write, signals, released, signed } = wiring;
     let mut out = Mapping::new();
     put(&mut out, "name", plugin.name.as_str());
     put(&mut out, "chart", chart_of(chart));
     put(&mut out, "poll", length(SignedDuration::try_from(*poll).unwrap_or(SignedDuration::MAX)));
-    let versions = versions(plugin, released);
+    let versions = versions(plugin, released, signed.as_deref());
     if !versions.is_empty() {
         put(&mut out, "versions", versions);
     }
@@ -50,7 +50,7 @@ fn overrides(tiers: &[&Tier]) -> Value {
     Value::Mapping(out)
 }
 
-fn versions(plugin: &PluginPolicy, released: &Released) -> Mapping {
+fn versions(plugin: &PluginPolicy, released: &Released, signed: Option<&str>) -> Mapping {
     let mut out = Mapping::new();
     if let Some(constraint) = &plugin.constraint {
         put(&mut out, "constraint", constraint.as_str());
@@ -71,6 +71,9 @@ fn versions(plugin: &PluginPolicy, released: &Released) -> Mapping {
     }
     if let Some(most) = plugin.max_live {
         put(&mut out, "maxLive", most);
+    }
+    if let Some(keys) = signed {
+        put(&mut out, "signed", map([("cosign", Value::from(keys))]));
     }
     out
 }

@@ -381,7 +381,7 @@ fn the_manual_is_right() {
         examples += 1;
         if kind.trim() == "clusters" {
             assert_eq!(inventory::file::parse("clusters.yaml", text).unwrap().len(), 2);
-        } else {
+        } else if kind.trim() != "workflow" {
             of(text);
         }
     }

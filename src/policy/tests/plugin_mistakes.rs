@@ -8,8 +8,18 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("poll", "0s", "`poll` of plugin `loki`: asking more than once a second"),
     (
         "versions",
+        "{signed: {cosign: cosign.pub}}",
+        "`cosign` of `signed` of `versions` of plugin `loki`: this is no public key as PEM, from `-----BEGIN PUBLIC KEY-----`",
+    ),
+    (
+        "versions",
+        "{signed: {cosign: '-----BEGIN PRIVATE KEY-----'}}",
+        "`cosign` of `signed` of `versions` of plugin `loki`: a private key stands here, and everybody who may read",
+    ),
+    (
+        "versions",
         "^1.2",
-        "`versions` of plugin `loki`: expected a mapping of `constraint`, `prereleases`, `block`, `deprecated`, `expires`, `maxLive`, `checks`, found a text",
+        "`versions` of plugin `loki`: expected a mapping of `constraint`, `prereleases`, `block`, `deprecated`, `expires`, `maxLive`, `checks`, `signed`, found a text",
     ),
     ("version", "1.2.3", "unknown key `version` in plugin `loki` (did you mean `versions`?)"),
     (
