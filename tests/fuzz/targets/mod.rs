@@ -5,6 +5,7 @@ mod editor;
 mod lists;
 mod paths;
 mod policies;
+mod releases;
 mod second;
 mod small;
 
@@ -17,7 +18,7 @@ pub struct Target {
 }
 
 /// Every target.
-pub const TARGETS: [Target; 19] = [
+pub const TARGETS: [Target; 22] = [
     Target { name: "yaml", run: editor::yaml },
     Target { name: "json", run: editor::json },
     Target { name: "toml", run: editor::toml },
@@ -37,6 +38,9 @@ pub const TARGETS: [Target; 19] = [
     Target { name: "chart_index", run: small::chart_index },
     Target { name: "kubeconfig", run: small::kubeconfig },
     Target { name: "ledger", run: small::ledger },
+    Target { name: "chart", run: releases::chart },
+    Target { name: "definition", run: releases::definition },
+    Target { name: "option", run: releases::option },
 ];
 
 /// The first line of an input, cut at its tabs into what a target asks with, and the text that it asks. What is not
