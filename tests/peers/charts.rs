@@ -21,26 +21,32 @@ const PASSWORD: &str = "garden";
 const HTPASSWD: &str = "gardener:$2b$05$mf7UD4JTtvpqpo3h6z9EBe7U5uHGGinRcoBvoCOmwomIV7KJ9tPn2\n";
 
 /// Where charts are written, packaged and served from.
-struct Shed(tempfile::TempDir);
+pub struct Shed(tempfile::TempDir);
 
 impl Shed {
-    fn new() -> Self {
+    pub fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 
-    fn path(&self, below: &str) -> PathBuf {
+    pub fn path(&self, below: &str) -> PathBuf {
         let path = self.0.path().join(below);
         std::fs::create_dir_all(&path).unwrap();
         path
     }
 
     /// Real Helm, which keeps what it remembers in this folder.
-    fn helm(&self, steps: &Value) -> Vec<Value> {
+    pub fn helm(&self, steps: &Value) -> Vec<Value> {
         let mut command = python();
         let home = self.path("home");
         command.env_clear().env("HOME", &home).env("HELM_REGISTRY_CONFIG", home.join("registry.json"));
         let Value::Array(results) = script(command, "helm.py", steps) else { panic!("no list") };
         results
+    }
+
+    /// The same with one more template.
+    pub fn package_with(&self, version: &str, shelves: u8, template: &str) -> (PathBuf, String) {
+        std::fs::write(self.path("seedling/templates").join("more.yaml"), template).unwrap();
+        self.package(version, shelves)
     }
 
     /// Packages a version of the chart; gives the archive and its digest as Helm says it.
@@ -124,7 +130,7 @@ fn assert_tells(found: &Found, version: &str, digest: &str) {
     assert!(!found.marked_breaking);
 }
 
-async fn file(State(folder): State<PathBuf>, uri: axum::http::Uri) -> Response {
+pub async fn file(State(folder): State<PathBuf>, uri: axum::http::Uri) -> Response {
     let name = Path::new(uri.path()).file_name().unwrap();
     match std::fs::read(folder.join(name)) {
         Ok(bytes) => bytes.into_response(),

@@ -17,6 +17,7 @@ mod openapi;
 mod peers;
 mod prometheus;
 mod recorder;
+mod rendered;
 mod renovate;
 mod requests;
 #[allow(dead_code)] // the bot's own tests use all of it
