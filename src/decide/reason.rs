@@ -170,6 +170,8 @@ pub enum Reason {
     OpenPullLimit { limit: u32 },
     ClusterLimit { limit: u32 },
     WaveAboveLimit { members: u32, limit: u32 },
+    // what is there of a release
+    Incomplete { version: Version, why: String },
     // anything that could not be read
     Unread { what: String, why: String },
     // alarms

@@ -57,7 +57,7 @@ fn unfit(facts: &Facts<'_>, tier_index: usize, version: &Version) -> Option<Obst
         return Some(Obstacle::refused(why));
     }
     if let Some(why) = &release.incomplete {
-        let why = Reason::Unread { what: version.to_string(), why: why.clone() };
+        let why = Reason::Incomplete { version: version.clone(), why: why.clone() };
         return Some(Obstacle::new(Lasts::Unread, why));
     }
     same_content(facts, tier, version).map(Obstacle::refused)
@@ -305,7 +305,7 @@ mod tests {
         torn(&mut world, "1.3.0");
         let findings = crate::plan(&world, ago(0)).waves.into_iter().flat_map(|wave| wave.findings);
         let mut said = findings.map(|finding| finding.because.to_string());
-        assert!(said.any(|words| words.contains("1.3.0 could not be read: its chart is not there")), "people are told");
+        assert!(said.any(|words| words.contains("1.3.0 is not complete: its chart is not there")), "people are told");
     }
 
     /// The oldest and the newest have the content of 1.1.0; this is what one between them has.

@@ -289,6 +289,7 @@ impl fmt::Display for Reason {
             Self::WaveAboveLimit { members, limit } => {
                 format!("it changes {members} clusters at once, and {limit} in an hour are the limit")
             }
+            Self::Incomplete { version, why } => format!("{version} is not complete: {why}"),
             Self::Unread { what, why } => format!("{what} could not be read: {why}"),
             Self::LookAgain => "clusters are on the way".to_string(),
             Self::NoticeDue { before } => format!("the notice {} before the deadline is due", spell(*before)),

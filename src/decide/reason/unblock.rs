@@ -136,6 +136,7 @@ impl Reason {
                 "whoever edits the limits, or lets the tier move in smaller slices".to_string()
             }
             Self::HotfixVoid { why, .. } => return why.unblock(),
+            Self::Incomplete { .. } => "whoever releases it".to_string(),
             Self::Unread { .. } => "the operator, if it lasts".to_string(),
             Self::HealthLost { why } | Self::Stalled { why } => return why.unblock(),
             Self::NoRollBack { .. } => "whoever runs these clusters, or a newer release".to_string(),
