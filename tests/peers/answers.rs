@@ -22,6 +22,10 @@ async fn the_sandbox_answers_as_github_says_it_does() {
     pulls(&mut town, &head).await;
     let noted = town.reads("bot", "~/activity").await;
     assert_ne!(noted, json!([]), "so that the shape of a move is looked at");
+    town.hub.release(REPO, "v9.9.9", "alice", "- A change\n").unwrap();
+    town.hub.draft_release(REPO, "v9.9.10", "alice", "").unwrap();
+    let released = town.reads("bot", "~/releases").await;
+    assert_eq!(released.as_array().map(Vec::len), Some(2), "{released}");
     refusals(&mut town).await;
 
     let routes: BTreeSet<String> = GitHub::routes().into_iter().collect();

@@ -53,7 +53,9 @@ fn missing<'w>(record: &Record, wanted: &[&'w str]) -> Vec<&'w str> {
 }
 
 /// What an App does to see a release through.
-const OF_AN_APP: [&str; 20] = [
+const OF_AN_APP: [&str; 22] = [
+    "GET /repos/acme/charts/releases",
+    "GET /repos/acme/charts/contents/CHANGELOG.md",
     "GET /repos/acme/fleet/activity",
     "GET /repos/acme/fleet/rules/branches/main",
     "POST /app/installations/N/access_tokens",
@@ -90,6 +92,10 @@ async fn what_an_app_sends_is_what_github_takes() {
     command.env("COLDFRAME_WEBHOOK_SECRET", &given.webhook_secret);
     let log = std::fs::File::create(stage.folder.path().join("bot.log")).unwrap();
     let github = stage.world.github();
+    // What authors say of a release is read where its chart says that it comes from.
+    github.add_repository("acme", "charts", &[("README.md".to_owned(), "Charts\n".to_owned())]).unwrap();
+    let (home, commit) = (format!("{address}/acme/charts"), "1".repeat(40));
+    stage.world.charts().publish_from("cert-manager", "1.15.2", (&home, &commit), &[]).unwrap();
     // The bot takes merged branches away itself.
     github.set_delete_branch_on_merge(REPOSITORY, false).unwrap();
     // Somebody proposes a policy with a mistake.
