@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::arguments::Compare;
 use super::compare::{FOUND, fails, net};
 use super::run::say;
-use crate::git::{Checkout, Store};
+use crate::git::{Checkout, GitError, Store};
 use crate::observe::chart::{Mirrors, source};
 use crate::observe::net::Net;
 use crate::policy::defined_chart;
@@ -45,10 +45,10 @@ pub async fn run(arguments: &Compare) -> anyhow::Result<ExitCode> {
     let store = checkout.store();
     let (old, new) = (checkout.revision(&arguments.old)?, checkout.revision(&arguments.new)?);
     let mut outcomes = Vec::new();
-    for path in store.paths_changed(&old, &new)? {
-        let (before, after) = (text(store, &old, &path)?, text(store, &new, &path)?);
-        if is_definition(before.as_deref()) || is_definition(after.as_deref()) {
-            outcomes.push(outcome(path, before.as_deref(), after.as_deref(), &net).await);
+    for path in store.paths_changed(&old, &new)?.into_iter().filter(|path| is_yaml(path)) {
+        let (before, after) = (side(store, &old, &path)?, side(store, &new, &path)?);
+        if before.is_definition() || after.is_definition() {
+            outcomes.push(outcome(path, before, after, &net).await);
         }
     }
     let failed = arguments.fail_on.is_some_and(|on| {
@@ -58,26 +58,54 @@ pub async fn run(arguments: &Compare) -> anyhow::Result<ExitCode> {
     Ok(if failed { ExitCode::from(FOUND) } else { ExitCode::SUCCESS })
 }
 
-fn text(store: &Store, commit: &Sha, path: &str) -> anyhow::Result<Option<String>> {
-    if ![".yaml", ".yml"].iter().any(|end| path.ends_with(end)) {
-        return Ok(None);
+fn is_yaml(path: &str) -> bool {
+    [".yaml", ".yml"].iter().any(|end| path.ends_with(end))
+}
+
+/// What stands in a file at one of the two commits.
+enum Side {
+    /// No definition.
+    Other,
+    /// One, with the text of its file.
+    Read(Box<Definition>, String),
+    /// Nobody can tell: why, and whether it is meant to be one.
+    Unread(String, bool),
+}
+
+impl Side {
+    fn of(text: String) -> Self {
+        match Definition::in_file(&text) {
+            Ok(None) => Self::Other,
+            Ok(Some(definition)) => Self::Read(Box::new(definition), text),
+            Err(why) => Self::Unread(why.to_string(), text.contains("PluginDefinition")),
+        }
     }
-    Ok(store.read(commit, path)?.and_then(|bytes| String::from_utf8(bytes).ok()))
+
+    fn is_definition(&self) -> bool {
+        matches!(self, Self::Read(..) | Self::Unread(_, true))
+    }
 }
 
-/// Whether a file is meant to be a definition, though it may not parse.
-fn is_definition(text: Option<&str>) -> bool {
-    let kind = |line: &str| matches!(line.trim_end(), "kind: PluginDefinition" | "kind: ClusterPluginDefinition");
-    text.is_some_and(|text| text.lines().any(kind))
+fn side(store: &Store, commit: &Sha, path: &str) -> anyhow::Result<Side> {
+    match store.read(commit, path) {
+        Ok(None) => Ok(Side::Other),
+        Ok(Some(bytes)) => Ok(match String::from_utf8(bytes) {
+            Ok(text) => Side::of(text),
+            Err(_) => Side::Unread("it is not UTF-8".to_string(), false),
+        }),
+        // Whatever else lies in the repository may be as large as it likes.
+        Err(error @ GitError::Malformed { .. }) => Ok(Side::Unread(error.to_string(), false)),
+        Err(error) => Err(error.into()),
+    }
 }
 
-async fn outcome(path: String, before: Option<&str>, after: Option<&str>, net: &Net) -> Outcome {
-    let (added, removed) = (before.is_none(), after.is_none());
-    let text = after.unwrap_or_default().to_string();
-    let mut outcome = Outcome { path, added, removed, unread: Vec::new(), report: None, text };
-    let read = |text: Option<&str>| text.map(Definition::read).transpose();
-    match (read(before), read(after)) {
-        (Ok(Some(before)), Ok(Some(after))) => {
+/// What became of a file that has a definition on one of the sides.
+async fn outcome(path: String, before: Side, after: Side, net: &Net) -> Outcome {
+    let (added, removed) = (matches!(before, Side::Other), matches!(after, Side::Other));
+    let mut outcome = Outcome { path, added, removed, unread: Vec::new(), report: None, text: String::new() };
+    match (before, after) {
+        (Side::Read(before, _), Side::Read(after, text)) => {
+            outcome.text = text;
             let (old, new) = (before.chart.clone(), after.chart.clone());
             let mut charts = (None, None);
             // What is installed by both in the same way was released before.
@@ -85,13 +113,13 @@ async fn outcome(path: String, before: Option<&str>, after: Option<&str>, net: &
                 charts = (outcome.chart(old.as_ref(), net).await, outcome.chart(new.as_ref(), net).await);
             }
             let (old, new) = charts;
-            let old = Release { definition: Some(before), chart: old };
-            let new = Release { definition: Some(after), chart: new };
+            let old = Release { definition: Some(*before), chart: old };
+            let new = Release { definition: Some(*after), chart: new };
             outcome.report = compare_releases(&old, &new);
         }
-        (_, Err(why)) => outcome.unread.push(why.to_string()),
+        (_, Side::Unread(why, _)) => outcome.unread.push(why),
         // One that could not be read before may be mended now.
-        (Err(_) | Ok(None), Ok(_)) | (Ok(Some(_)), Ok(None)) => {}
+        (_, Side::Other) | (Side::Other | Side::Unread(..), Side::Read(..)) => {}
     }
     outcome
 }
@@ -199,6 +227,18 @@ mod tests {
         };
         assert_eq!((at("a.b"), at("c"), at("d")), (Some(5), Some(8), None));
         assert_eq!(line_of(text, |line| line.starts_with("version:")), Some(3));
-        assert!(is_definition(Some(text)) && !is_definition(Some("kind: Plugin\n")) && !is_definition(None));
+    }
+
+    #[test]
+    fn a_definition_is_one_however_it_is_written() {
+        let of = |text: &str| Side::of(text.to_string());
+        let more = "metadata: {name: loki}\nspec: {version: 1.0.0}\n";
+        for kind in ["kind: PluginDefinition", "kind: 'ClusterPluginDefinition' # ours", "\"kind\":   PluginDefinition"]
+        {
+            assert!(matches!(of(&format!("{kind}\n{more}")), Side::Read(..)), "{kind}");
+        }
+        assert!(matches!(of("{kind: PluginDefinition, metadata: {name: a}, spec: {version: 1.0.0}}"), Side::Read(..)));
+        assert!(of("kind: PluginDefinition\nspec: [").is_definition(), "it is meant to be one");
+        assert!(!of("kind: Plugin\n").is_definition() && !of("{{ .Values }}: [").is_definition());
     }
 }

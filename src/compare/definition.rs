@@ -50,14 +50,20 @@ impl Definition {
     /// # Errors
     /// It does not parse, has no definition, or one without a name or a version.
     pub fn read(text: &str) -> Result<Self, Refusal> {
-        let malformed = |why: String| Refusal::Malformed { file: "plugindefinition.yaml".to_owned(), why };
+        Self::in_file(text)?.ok_or_else(|| malformed("it has no PluginDefinition".to_owned()))
+    }
+
+    /// The definition in any file; none where it has none.
+    ///
+    /// # Errors
+    /// It does not parse, or has one without a name or a version.
+    pub fn in_file(text: &str) -> Result<Option<Self>, Refusal> {
         let documents = yaml::several(text).map_err(malformed)?;
         let is_definition = |document: &&Value| {
             let kind = document.get("kind").and_then(Value::as_str);
             matches!(kind, Some("PluginDefinition" | "ClusterPluginDefinition"))
         };
-        let document = documents.iter().find(is_definition);
-        let document = document.ok_or_else(|| malformed("it has no PluginDefinition".to_owned()))?;
+        let Some(document) = documents.iter().find(is_definition) else { return Ok(None) };
         let needed = |pointer: &str| {
             let text = document.pointer(pointer).and_then(scalar).filter(|text| !text.is_empty());
             text.ok_or_else(|| malformed(format!("it has no `{}`", pointer.trim_start_matches('/').replace('/', "."))))
@@ -68,13 +74,13 @@ impl Definition {
         };
         let repository = document.pointer("/spec/helmChart/repository").and_then(scalar).unwrap_or_default();
         let options = document.pointer("/spec/options").and_then(Value::as_array).into_iter().flatten();
-        Ok(Self {
+        Ok(Some(Self {
             name: needed("/metadata/name")?,
             version: needed("/spec/version")?,
             chart: pair("/spec/helmChart").map(|(name, version)| DefinedChart { name, repository, version }),
             interface: pair("/spec/uiApplication"),
             options: options.filter_map(option).collect(),
-        })
+        }))
     }
 
     /// The options that have to be set, because nothing stands for them.
@@ -93,6 +99,10 @@ impl Definition {
         let app_version = self.chart.as_ref().map_or("", |chart| &chart.version);
         Side { name: visible(&self.name), version: visible(&self.version), app_version: visible(app_version) }
     }
+}
+
+fn malformed(why: String) -> Refusal {
+    Refusal::Malformed { file: "plugindefinition.yaml".to_owned(), why }
 }
 
 /// A text, or what stands where a text is meant: `version: 1.0` is a number to YAML.

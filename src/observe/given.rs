@@ -1,8 +1,9 @@
 //! What the config repository sets for a plugin beside its version, at each place that moves it. Only read where a
-//! release has something to do with it.
+//! release has something to do with it. What people have to do about it is in `tell/tasks`.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use compare::Settings;
 use decide::snapshot::Read;
@@ -15,6 +16,7 @@ use super::place_owner::Fleet;
 use super::spots::Spot;
 use crate::edit;
 use crate::git::{GitError, Store};
+use crate::tell::Setting;
 
 /// What is to be read of one plugin.
 struct Asked {
@@ -59,23 +61,46 @@ fn asked(base: &Base, plugin: PluginName) -> Option<Asked> {
 }
 
 fn read(store: &Store, asked: &Asked) -> Result<Vec<Place>, GitError> {
-    let mut texts: BTreeMap<(&Sha, &str), Option<String>> = BTreeMap::new();
+    let mut reader = SettingsReader::new(store, &asked.chart);
     let mut places = Vec::new();
     for (commit, spot, clusters) in &asked.spots {
-        let Some(scalar) = &spot.scalar else { continue };
-        let key = (commit, spot.file.as_str());
-        let text = match texts.entry(key) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => {
-                let bytes = store.read(commit, &spot.file)?;
-                new.insert(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
-            }
-        };
-        let Some(text) = text else { continue };
-        if let Some(given) = edit::given(spot.write.format(), text, scalar, &asked.chart) {
-            let settings = Settings::new(given.values, given.names).naming(given.named);
-            places.push(Place { clusters: clusters.clone(), settings, whole: given.whole });
+        if let Some(Setting { settings, whole, .. }) = reader.read(commit, spot)? {
+            places.push(Place { clusters: clusters.clone(), settings, whole });
         }
     }
     Ok(places)
+}
+
+/// Reads what places set for a chart: each file once.
+pub struct SettingsReader<'s> {
+    store: &'s Store,
+    chart: &'s str,
+    texts: BTreeMap<(Sha, String), Option<Arc<str>>>,
+}
+
+impl<'s> SettingsReader<'s> {
+    /// For the chart of this name.
+    pub fn new(store: &'s Store, chart: &'s str) -> Self {
+        Self { store, chart, texts: BTreeMap::new() }
+    }
+
+    /// What a place sets at a commit; none where nobody can tell.
+    ///
+    /// # Errors
+    /// As [`Store::read`].
+    pub fn read(&mut self, commit: &Sha, spot: &Spot) -> Result<Option<Setting>, GitError> {
+        let Some(scalar) = spot.scalar.as_ref().filter(|_| !spot.vacant) else { return Ok(None) };
+        let text = match self.texts.entry((commit.clone(), spot.file.clone())) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let bytes = self.store.read(commit, &spot.file)?;
+                new.insert(bytes.and_then(|bytes| String::from_utf8(bytes).ok()).map(Arc::from))
+            }
+        };
+        let (Some(text), format) = (text, spot.write.format()) else { return Ok(None) };
+        let Some(given) = edit::given(format, text, scalar, self.chart) else { return Ok(None) };
+        let settings = Settings::new(given.values, given.names).naming(given.named);
+        let (file, text, scalar) = (spot.file.clone(), Arc::clone(text), scalar.clone());
+        Ok(Some(Setting { file, text, format, scalar, settings, whole: given.whole }))
+    }
 }

@@ -57,6 +57,7 @@ pub use self::base::{NoGoodPolicy, NoPolicy};
 use self::context::SourceMemory;
 pub use self::context::{Context, Reach};
 pub use self::foreseen::{Foreseen, foresee};
+pub use self::given::SettingsReader;
 pub use self::pulls::branch;
 pub use self::spots::{Spot, at as spots_at};
 use self::whose::Whose;

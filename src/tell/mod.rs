@@ -59,7 +59,7 @@ pub use policy_check::{ByHand, MovedVersion};
 pub use reading::{Judged, Lacking, Wanted, reading, reading_json};
 pub use render::{CSP, SCRIPT, STYLE};
 pub use summary::step_summary;
-pub use tasks::{Setting, Task, tasks};
+pub use tasks::{Setting, Task, are_breaking, tasks};
 pub use view::{Links, TierFacts, View};
 pub use wave_page::{wave_href, wave_page};
 pub use workflow::{Annotation, Level, annotation};

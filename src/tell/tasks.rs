@@ -2,13 +2,14 @@
 //! new value is known. Which differences count for the gates is in `observe/compared`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use compare::{Change, Effect, Settings, What};
 use serde_json::Value;
 
 use super::inert;
 use crate::edit;
-use crate::policy::wiring::Scalar;
+use crate::policy::wiring::{FileFormat, Scalar};
 
 /// The most tasks of one pull request.
 const MOST: usize = 30;
@@ -33,7 +34,9 @@ pub struct Setting {
     /// The file.
     pub file: String,
     /// Its text.
-    pub text: String,
+    pub text: Arc<str>,
+    /// Its form.
+    pub format: FileFormat,
     /// Where the version stands in it.
     pub scalar: Scalar,
     /// What it sets.
@@ -78,7 +81,11 @@ pub fn tasks(releases: &[&[Change]], said: &[&str], (own, others): (&[Setting], 
     tasks
 }
 
-/// Whether a line of notes is about what breaks, as its author marks it.
+/// Whether the notes of a release say that it breaks something, in a line that its author marks so.
+pub fn are_breaking(notes: &str) -> bool {
+    notes.lines().any(is_breaking)
+}
+
 fn is_breaking(line: &str) -> bool {
     let line = line.trim_start_matches(['-', '*', ' ', '"', '\'']);
     ["changed: ", "removed: "]
@@ -126,6 +133,7 @@ fn task(change: &Change, own: &[Setting], others: &[Setting], chart: &str) -> Op
     }
     let parts = compare::parts(at);
     let edited = |one: &Setting, text: &str| match effect {
+        _ if one.format != FileFormat::Yaml => None,
         Effect::Removes => edit::without_option(text, &one.scalar, chart, (at, &parts)),
         Effect::Requires => {
             let value = agreed(at, own, others)?;
@@ -147,7 +155,7 @@ fn agreed<'s>(at: &str, own: &'s [Setting], others: &'s [Setting]) -> Option<&'s
 fn patch(these: &[&Setting], edited: impl Fn(&Setting, &str) -> Option<String>) -> Option<String> {
     let mut texts: BTreeMap<&str, (&str, String)> = BTreeMap::new();
     for one in these {
-        let (_, text) = texts.entry(&one.file).or_insert_with(|| (&one.text, one.text.clone()));
+        let (_, text) = texts.entry(&one.file).or_insert_with(|| (&one.text, one.text.to_string()));
         *text = edited(one, text)?;
     }
     let mut patch = String::new();
@@ -181,7 +189,14 @@ mod tests {
         let scalar = Scalar { document: None, path: "$.x".to_string(), value: None };
         let given = edit::given(edit::FileFormat::Yaml, &text, &scalar, "loki").unwrap();
         let settings = Settings::new(given.values, given.names).naming(given.named);
-        Setting { file: file.to_string(), text, scalar, settings, whole: given.whole }
+        Setting {
+            file: file.to_string(),
+            text: text.into(),
+            format: FileFormat::Yaml,
+            scalar,
+            settings,
+            whole: given.whole,
+        }
     }
 
     fn change(what: What, at: &str) -> Change {
@@ -207,6 +222,9 @@ mod tests {
         let [task] = &found(&[change(What::OptionRequired, "host")], &own, &differing)[..] else { panic!("one task") };
         assert_eq!(task.patch, None, "nobody knows which");
         assert_eq!(found(&[change(What::OptionRequired, "a")], &own, &others), [], "it is set");
+        let json = [Setting { format: FileFormat::Json, ..setting("silver.yaml", "    a: 1\n") }];
+        let [task] = &found(&[change(What::OptionRequired, "host")], &json, &others)[..] else { panic!("one task") };
+        assert_eq!(task.patch, None, "lines of YAML have no place in it");
     }
 
     #[test]

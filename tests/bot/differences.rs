@@ -163,6 +163,9 @@ async fn a_catalogs_own_pull_request_says_what_breaks_without_a_major_version() 
     put("perses", &definition(&stage, "perses", "1.5.0", NEWER, required));
     std::fs::remove_dir_all(folder.path().join("gone")).unwrap();
     put("broken", "kind: PluginDefinition\nspec: [\n");
+    // What is no definition may have any size and form.
+    put("large", &"# a comment\n".repeat(200_000));
+    put("template", "{{ range .x }}: [\n");
     let (code, said) = run(&strict);
     assert_eq!(code, Some(3), "{said}");
     for words in [
@@ -189,6 +192,14 @@ async fn a_catalogs_own_pull_request_says_what_breaks_without_a_major_version() 
     put("perses", &definition(&stage, "perses", "2.0.0", "9.9.9", ""));
     let (code, said) = run(&strict);
     assert!(code == Some(3) && said.contains("its chart ingress-nginx 9.9.9: it is not there"), "{said}");
+    // The way that its kind is written hides no removal, and neither does another kind in its place.
+    let quoted = definition(&stage, "perses", "1.4.0", "4.11.3", "")
+        .replace("kind: PluginDefinition", "\"kind\": 'PluginDefinition' #");
+    put("perses", &quoted);
+    git(&["commit", "--quiet", "--all", "--message", "quoted"]);
+    put("perses", "kind: Plugin\n");
+    let (code, said) = run(&strict);
+    assert!(code == Some(3) && said.contains("perses/plugindefinition.yaml\n  · it is gone"), "{said}");
     put("perses", &definition(&stage, "perses", "1.4.0", NEWER, ""));
     let (code, said) = run(&[]);
     assert_eq!(code, Some(0));

@@ -15,15 +15,12 @@ use serde_json::Value;
 use super::found::{SourceError, proven, status};
 use super::registry::Registry;
 
-const MANIFESTS: &str =
-    "application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json;q=0.5";
 /// What a layer of a signature is.
 const PAYLOAD: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
 /// The annotation of a layer with its signature, in base64.
 const SIGNATURE: &str = "dev.cosignproject.cosign/signature";
 /// The word in a text for what is signed.
 const TYPE: &str = "cosign container image signature";
-const MAX_MANIFEST: usize = 1024 * 1024;
 const MAX_PAYLOAD: usize = 64 * 1024;
 /// Signatures of one artefact that are looked at.
 const MOST: usize = 50;
@@ -39,7 +36,7 @@ pub(super) async fn signed(
 ) -> Result<Result<(), String>, SourceError> {
     let keys = public_keys(keys);
     let url = registry.url(&format!("manifests/{}.sig", digest.as_str().replace(':', "-")))?;
-    let answer = registry.get(&url, MANIFESTS, MAX_MANIFEST).await?;
+    let answer = registry.manifest(&url).await?;
     match answer.status {
         StatusCode::OK => {}
         StatusCode::NOT_FOUND => return Ok(Err("nobody has signed it".to_string())),

@@ -112,13 +112,7 @@ impl Mirror {
         wanted: BTreeMap<String, Sha>,
     ) -> Result<Option<String>, SourceError> {
         let path = path.to_string();
-        self.git(move |store, access| {
-            if !store.has(&commit) {
-                store.fetch_tags(access, &wanted)?;
-            }
-            text(store, &commit, &path)
-        })
-        .await
+        self.with_tags(commit, wanted, move |store, commit| text(store, commit, &path)).await
     }
 
     /// The files of a folder at the commit of a tag, with what is below it; none when it is not there.
@@ -129,11 +123,21 @@ impl Mirror {
         wanted: BTreeMap<String, Sha>,
     ) -> Result<Option<BTreeMap<String, Vec<u8>>>, SourceError> {
         let folder = folder.to_string();
+        self.with_tags(commit, wanted, move |store, commit| store.folder(commit, &folder)).await
+    }
+
+    /// Reads at a commit, which is brought here with all of `wanted` where it is not.
+    async fn with_tags<T: Send + 'static>(
+        &self,
+        commit: Sha,
+        wanted: BTreeMap<String, Sha>,
+        read: impl FnOnce(&Store, &Sha) -> Result<T, GitError> + Send + 'static,
+    ) -> Result<T, SourceError> {
         self.git(move |store, access| {
             if !store.has(&commit) {
                 store.fetch_tags(access, &wanted)?;
             }
-            store.folder(&commit, &folder)
+            read(store, &commit)
         })
         .await
     }

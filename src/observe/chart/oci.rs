@@ -19,8 +19,6 @@ use super::meta;
 use super::registry::Registry;
 use crate::observe::net::{Net, plain};
 
-const MANIFESTS: &str =
-    "application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json;q=0.5";
 const CHART: &str = "application/vnd.cncf.helm.config.v1+json";
 /// The package of a chart, as Helm has pushed it since 3.7, and before.
 const PACKAGES: [&str; 2] = ["application/vnd.cncf.helm.chart.content.v1.tar+gzip", "application/tar+gzip"];
@@ -29,7 +27,6 @@ const PAGE: usize = 1000;
 const MAX_PAGES: usize = 500;
 const MAX_TAGS: usize = 200_000;
 const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;
-const MAX_MANIFEST: usize = 1024 * 1024;
 const MAX_CONFIG: usize = 1024 * 1024;
 /// Versions whose metadata is kept.
 const MAX_KEPT: usize = 512;
@@ -101,7 +98,7 @@ impl Artifacts {
 
     async fn found(&self, version: &Version) -> Result<Option<Found>, SourceError> {
         let url = self.registry.url(&format!("manifests/{}", version.as_str().replace('+', "_")))?;
-        let answer = self.registry.get(&url, MANIFESTS, MAX_MANIFEST).await?;
+        let answer = self.registry.manifest(&url).await?;
         match answer.status {
             StatusCode::OK => {}
             StatusCode::NOT_FOUND => return Ok(None),
@@ -143,7 +140,7 @@ impl Artifacts {
     async fn package_of(&self, found: &Found) -> Result<Option<Bytes>, SourceError> {
         let Some(digest) = &found.digest else { return Ok(None) };
         let url = self.registry.url(&format!("manifests/{digest}"))?;
-        let answer = self.registry.get(&url, MANIFESTS, MAX_MANIFEST).await?;
+        let answer = self.registry.manifest(&url).await?;
         match answer.status {
             StatusCode::OK => {}
             StatusCode::NOT_FOUND => return Ok(None),

@@ -16,6 +16,10 @@ use super::found::{SourceError, closed, host, is_closed, status};
 use crate::observe::net::{Fetched, Found, Login};
 use crate::observe::net::{Net, plain};
 
+const MANIFESTS: &str =
+    "application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json;q=0.5";
+/// The largest manifest, in bytes.
+const MAX_MANIFEST: usize = 1024 * 1024;
 /// The largest answer to a request for a token, in bytes.
 const MAX_TOKEN: usize = 64 * 1024;
 
@@ -68,6 +72,11 @@ impl Registry {
         self.base
             .join(below)
             .map_err(|error| SourceError::Refused { url: plain(&self.base), why: format!("`{below}`: {error}") })
+    }
+
+    /// Gets the address of a manifest.
+    pub async fn manifest(&self, url: &Url) -> Result<Fetched, SourceError> {
+        self.get(url, MANIFESTS, MAX_MANIFEST).await
     }
 
     /// Gets an address; where the registry asks for authorization, once more with it.

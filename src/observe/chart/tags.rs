@@ -50,13 +50,9 @@ impl Tags {
 
     async fn found(&self, version: &Version) -> Result<Option<Found>, SourceError> {
         let state = self.state.lock().await;
-        let Some((_, (tag, commit))) = state
-            .get_key_value(version)
-            .filter(|(known, _)| known.as_str() == version.as_str())
-            .map(|(known, found)| (known, found.clone()))
-        else {
-            return Ok(None);
-        };
+        // `1.0.0` and `1.0.0+1` are equal, and a tag is of one of them.
+        let known = state.get_key_value(version).filter(|(known, _)| known.as_str() == version.as_str());
+        let Some((_, (tag, commit))) = known else { return Ok(None) };
         let digest = Some(sha256(format!("commit {commit}").as_bytes()));
         let (mut about, mut incomplete) = (Value::Null, None);
         if let Some(folder) = &self.folder {
