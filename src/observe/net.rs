@@ -16,9 +16,9 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::Url;
 
 pub use self::given::{Given, SHARED};
-#[cfg(test)]
-pub(crate) use self::logins::written;
 pub use self::logins::{Found, Login, Logins};
+#[cfg(test)]
+pub(crate) use self::logins::{net_to, written};
 use crate::proxies::Proxies;
 use rules::{Named, Rules, is_public};
 

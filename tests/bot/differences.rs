@@ -248,10 +248,7 @@ async fn a20_what_authors_say_of_every_release_on_the_way_stands_on_the_pull_req
     for (name, tag, private) in
         [("charts", "cert-manager-1.15.1", false), ("secret", "kube-state-metrics-5.25.9", true)]
     {
-        github.add_repository("acme", name, &[("README.md".to_owned(), "Charts\n".to_owned())]).unwrap();
-        let repository = format!("acme/{name}");
-        github.set_permission(&repository, "vera", demo::github::Role::Write).unwrap();
-        github.install_app(given.app_id, &repository).unwrap();
+        let repository = stage.add_repository(name);
         github.set_private(&repository, private).unwrap();
         let said = "Thanks @maria, closes #1 and <b>more</b>\n```\n";
         github.release(&repository, tag, "vera", said).unwrap();

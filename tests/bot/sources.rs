@@ -14,9 +14,7 @@ const PLUGIN: &str = "cert-manager";
 async fn a_release_of_the_repository_that_a_chart_comes_from_opens_its_pull_request_at_once() {
     let stage = Stage::set().await;
     let (github, given) = (stage.world.github(), stage.world.settings());
-    github.add_repository("acme", "charts", &[("README.md".to_owned(), "Charts\n".to_owned())]).unwrap();
-    github.set_permission("acme/charts", "vera", demo::github::Role::Write).unwrap();
-    github.install_app(given.app_id, "acme/charts").unwrap();
+    stage.add_repository("charts");
     let publish = |version: &str| {
         let home = format!("{}/acme/charts", given.hub);
         stage.world.charts().publish_from(PLUGIN, version, (&home, &"1".repeat(40)), &[]).unwrap();
@@ -74,9 +72,7 @@ async fn a_release_waits_for_a_signature_by_the_key_of_the_policy() {
 async fn tags_of_a_repository_are_releases() {
     let stage = Stage::set().await;
     let (github, given) = (stage.world.github(), stage.world.settings());
-    github.add_repository("acme", "modules", &[("README.md".to_owned(), "Modules\n".to_owned())]).unwrap();
-    github.set_permission("acme/modules", "vera", demo::github::Role::Write).unwrap();
-    github.install_app(given.app_id, "acme/modules").unwrap();
+    stage.add_repository("modules");
     let release = |version: &str, values: &str| {
         let chart = format!("apiVersion: v2\nname: {PLUGIN}\nversion: {version}\n");
         github.push_file("acme/modules", "main", "vera", "charts/cm/Chart.yaml", &chart, version).unwrap();

@@ -58,6 +58,15 @@ impl Stage {
         self.edit_policy(&select, &format!("{select}    {key}\n"));
     }
 
+    /// A repository of `acme` beside the config repository, in which the App is installed and Vera writes.
+    pub fn add_repository(&self, name: &str) -> String {
+        let (github, repository) = (self.world.github(), format!("acme/{name}"));
+        github.add_repository("acme", name, &[("README.md".to_owned(), "Charts\n".to_owned())]).unwrap();
+        github.set_permission(&repository, "vera", Role::Write).unwrap();
+        github.install_app(self.world.settings().app_id, &repository).unwrap();
+        repository
+    }
+
     /// Replaces a part of the policy file, by a pull request that is merged at once.
     pub fn edit_policy(&self, part: &str, by: &str) {
         self.edit_file("coldframe.yaml", part, by);

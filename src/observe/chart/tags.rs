@@ -103,14 +103,12 @@ impl Source for Tags {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use base64::Engine as _;
-    use base64::engine::general_purpose::STANDARD;
     use tokio::runtime::Runtime;
 
     use super::*;
-    use crate::git::testing::{Server, TOKEN};
+    use crate::git::testing::Server;
     use crate::observe::chart::Mirrors;
-    use crate::observe::net::{Logins, Net, NetSettings, written};
+    use crate::observe::net::{Net, net_to};
 
     struct World {
         runtime: Runtime,
@@ -122,14 +120,7 @@ mod tests {
     impl World {
         fn new() -> Self {
             let server = Server::start();
-            let host = server.url.strip_prefix("http://").unwrap().split('/').next().unwrap().to_string();
-            let auth = STANDARD.encode(format!("anybody:{TOKEN}"));
-            let file = written(&[(&host, &format!("\"auth\": \"{auth}\""))]);
-            let logins = Logins::open(vec![file.path().to_path_buf()]).unwrap();
-            // It is read again at each use.
-            file.keep().unwrap();
-            let settings = NetSettings { allow: vec![host], logins, ..NetSettings::default() };
-            let net = Net::open(settings).unwrap();
+            let net = net_to(&server, &[]);
             Self { runtime: Runtime::new().unwrap(), server, net, folder: tempfile::tempdir().unwrap() }
         }
 

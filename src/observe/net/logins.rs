@@ -190,6 +190,20 @@ pub(crate) fn written(entries: &[(&str, &str)]) -> tempfile::NamedTempFile {
     file
 }
 
+/// The way out to a git server of tests, with its login, and to these hosts.
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+pub(crate) fn net_to(server: &crate::git::testing::Server, hosts: &[String]) -> super::Net {
+    let host = server.url.strip_prefix("http://").unwrap().split('/').next().unwrap().to_string();
+    let auth = STANDARD.encode(format!("anybody:{}", crate::git::testing::TOKEN));
+    // It is read again at each use.
+    let (_, path) = written(&[(&host, &format!("\"auth\": \"{auth}\""))]).keep().unwrap();
+    let allow = [&[host], hosts].concat();
+    let settings =
+        super::NetSettings { allow, logins: Logins::open(vec![path]).unwrap(), ..super::NetSettings::default() };
+    super::Net::open(settings).unwrap()
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]

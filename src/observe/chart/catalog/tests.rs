@@ -1,15 +1,13 @@
 //! A catalog on a real git server, with the registry of its charts.
 #![allow(clippy::unwrap_used)]
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use demo::charts::Charts;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use super::*;
-use crate::git::testing::{Server, TOKEN};
-use crate::observe::net::{Logins, NetSettings, written};
+use crate::git::testing::Server;
+use crate::observe::net::net_to;
 
 const PATH: &str = "perses/plugindefinition.yaml";
 
@@ -26,14 +24,8 @@ impl World {
     fn new() -> Self {
         let (runtime, server) = (Runtime::new().unwrap(), Server::start());
         let charts = runtime.block_on(Charts::start()).unwrap();
-        let host = server.url.strip_prefix("http://").unwrap().split('/').next().unwrap().to_string();
-        let auth = STANDARD.encode(format!("anybody:{TOKEN}"));
-        let file = written(&[(&host, &format!("\"auth\": \"{auth}\""))]);
-        let logins = Logins::open(vec![file.path().to_path_buf()]).unwrap();
-        // It is read again at each use.
-        file.keep().unwrap();
-        let settings = NetSettings { allow: vec![host, charts.host()], logins, ..NetSettings::default() };
-        Self { runtime, server, charts, net: Net::open(settings).unwrap(), folder: tempfile::tempdir().unwrap() }
+        let net = net_to(&server, &[charts.host()]);
+        Self { runtime, server, charts, net, folder: tempfile::tempdir().unwrap() }
     }
 
     /// A definition with a chart of a number of its own.
