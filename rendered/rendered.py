@@ -23,6 +23,8 @@ MOST = 900_000
 LONGEST = 60_000
 # A masked value is the same before and after where the value is, and cannot be guessed from outside of this run.
 KEY = os.urandom(32)
+# What PyYAML raises: of a number that is no date, ValueError; of a thousand brackets, RecursionError.
+UNREADABLE = (yaml.YAMLError, ValueError, RecursionError)
 
 
 def git(*arguments):
@@ -33,7 +35,7 @@ def documents(commit, path):
     shown = git("show", f"{commit}:{path}")
     try:
         found = list(yaml.load_all(shown.stdout, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
-    except yaml.YAMLError:
+    except UNREADABLE:
         return []
     return [document for document in found if isinstance(document, dict)]
 
@@ -44,41 +46,49 @@ def at(value, *keys):
     return value
 
 
+def text_at(value, *keys):
+    """What stands there, where it is a text: what Helm is given was written by whoever opened the pull request."""
+    found = at(value, *keys)
+    return found if isinstance(found, str) else None
+
+
 def repositories(commit):
     """Flux's repositories by kind and name: their address, and the tag where they have one."""
     listed = git("grep", "-lE", "^kind: *[\"']?(HelmRepository|OCIRepository)", commit, "--", "*.yaml", "*.yml").stdout
     found = {}
     for line in listed.splitlines():
         for document in documents(commit, line.split(":", 1)[1]):
-            kind, name, url = document.get("kind"), at(document, "metadata", "name"), at(document, "spec", "url")
-            if kind in ("HelmRepository", "OCIRepository") and isinstance(url, str):
+            kind, name = document.get("kind"), text_at(document, "metadata", "name")
+            url = text_at(document, "spec", "url")
+            if kind in ("HelmRepository", "OCIRepository") and url:
                 found[kind, name] = url, at(document, "spec", "ref", "tag")
     return found
 
 
 def release(document, known):
     """Where a chart comes from, its version, and the values that the document gives it; None where nobody can tell."""
-    kind, spec = document.get("kind"), document.get("spec") or {}
+    kind = document.get("kind")
     if kind == "HelmRelease":
-        chart = at(spec, "chart", "spec") or {}
-        if name := at(spec, "chartRef", "name"):
-            url, tag = known.get((at(spec, "chartRef", "kind"), name), (None, None))
-            return url and (url, None, tag, spec.get("values"))
-        url, _ = known.get((at(chart, "sourceRef", "kind"), at(chart, "sourceRef", "name")), (None, None))
-        return url and (url, chart.get("chart"), chart.get("version"), spec.get("values"))
-    if kind == "Application":
-        source = spec.get("source") or {}
-        helm = source.get("helm") or {}
-        values = helm.get("valuesObject") or yaml.safe_load(helm.get("values") or "{}")
-        url = source.get("repoURL")
-        if not (url and source.get("chart")):
-            return None
-        url = url if "://" in url else f"oci://{url}"
-        return url, source["chart"], source.get("targetRevision"), values
-    if kind == "HelmChart" and str(document.get("apiVersion")).startswith("helm.cattle.io/"):
-        values = yaml.safe_load(spec.get("valuesContent") or "{}")
-        return spec.get("repo") and (spec["repo"], spec.get("chart"), spec.get("version"), values)
-    return None
+        values = at(document, "spec", "values")
+        if at(document, "spec", "chartRef"):
+            source = text_at(document, "spec", "chartRef", "kind"), text_at(document, "spec", "chartRef", "name")
+            url, tag = known.get(source, (None, None))
+            return (url, None, str(tag), values) if url and url.startswith("oci://") else None
+        chart = at(document, "spec", "chart", "spec")
+        source = text_at(chart, "sourceRef", "kind"), text_at(chart, "sourceRef", "name")
+        url, chart, version = known.get(source, (None,))[0], text_at(chart, "chart"), at(chart, "version")
+    elif kind == "Application":
+        source = at(document, "spec", "source")
+        url, chart, version = text_at(source, "repoURL"), text_at(source, "chart"), at(source, "targetRevision")
+        url = url if not url or "://" in url else f"oci://{url}"
+        values = at(source, "helm", "valuesObject") or text_at(source, "helm", "values")
+    elif kind == "HelmChart" and str(document.get("apiVersion")).startswith("helm.cattle.io/"):
+        spec = document.get("spec")
+        url, chart, version = text_at(spec, "repo"), text_at(spec, "chart"), at(spec, "version")
+        values = text_at(spec, "valuesContent")
+    else:
+        return None
+    return (url, chart, str(version), values) if url and chart else None
 
 
 def masked(text):
@@ -88,10 +98,10 @@ def masked(text):
         if not part.strip():
             continue
         # Whatever may be a Secret to some reader is read, and what cannot be read is left out.
-        if re.search(r"Secret|\bList\b", part):
+        if re.search(r"Secret|\bList\b|\\", part):
             try:
                 read = yaml.safe_load(part)
-            except yaml.YAMLError:
+            except UNREADABLE:
                 shown.append("# a manifest that may hold a Secret, and cannot be read\n")
                 continue
             if holds_secret(read):
@@ -115,27 +125,38 @@ def hide(value):
         return
     if value.get("kind") == "Secret":
         for key in ("data", "stringData"):
-            for name, held in (value.get(key) or {}).items():
-                digest = hmac.new(KEY, str(held).encode(), hashlib.sha256).hexdigest()
-                value[key][name] = f"masked {digest[:8]}"
+            if key in value:
+                value[key] = unsaid(value[key])
         if at(value, "metadata", "annotations"):
-            value["metadata"]["annotations"] = {name: "masked" for name in value["metadata"]["annotations"]}
+            value["metadata"]["annotations"] = unsaid(value["metadata"]["annotations"])
     for below in value.values():
         hide(below)
 
 
+def unsaid(held):
+    """What tells whether it differs, and nothing else."""
+    if isinstance(held, dict):
+        return {name: unsaid(below) for name, below in held.items()}
+    return f"masked {hmac.new(KEY, str(held).encode(), hashlib.sha256).hexdigest()[:8]}"
+
+
 def rendered(name, namespace, found, cache):
     url, chart, version, values = found
-    given = yaml.safe_dump(values or {}, sort_keys=True)
+    # Values that are a text already go to Helm as they are.
+    given = values if isinstance(values, str) else yaml.safe_dump(values or {}, sort_keys=True)
     key = name, namespace, url, chart, version, given
     if key not in cache:
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
             file.write(given)
             file.flush()
             oci = url.startswith("oci://")
-            what = [url if chart is None else f"{url.rstrip('/')}/{chart}"] if oci else [chart, "--repo", url]
-            command = ["helm", "template", name, *what, "--version", str(version), "--namespace", namespace]
-            done = subprocess.run([*command, "--values", file.name, "--skip-tests"], capture_output=True, text=True, check=False)
+            what = chart if not oci else url if chart is None else f"{url.rstrip('/')}/{chart}"
+            options = [f"--version={version}", f"--namespace={namespace}", f"--values={file.name}", "--skip-tests"]
+            if not oci:
+                options.append(f"--repo={url}")
+            # Behind `--` a name stays a name: as an option it could name a program to run (`--post-renderer`).
+            command = ["helm", "template", *options, "--", name, what]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
         cache[key] = (masked(done.stdout), None) if done.returncode == 0 else ("", done.stderr.strip()[:2_000])
     return cache[key]
 
@@ -145,10 +166,11 @@ def places(commit, paths):
     for path in paths:
         for document in documents(commit, path):
             if made := release(document, known):
-                name = at(document, "metadata", "name") or "release"
-                namespace = at(document, "spec", "targetNamespace") or at(document, "spec", "destination", "namespace")
-                namespace = namespace or at(document, "metadata", "namespace") or "default"
-                found[path, document["kind"], name] = (name, str(namespace), made)
+                name = text_at(document, "metadata", "name") or "release"
+                namespace = text_at(document, "spec", "targetNamespace")
+                namespace = namespace or text_at(document, "spec", "destination", "namespace")
+                namespace = namespace or text_at(document, "metadata", "namespace") or "default"
+                found[path, document["kind"], name] = (name, namespace, made)
     return found
 
 
@@ -160,7 +182,14 @@ def fenced(text, kind):
 
 
 def escaped(text):
-    return re.sub(r"[&<>`*_\[\]|\\@#]", lambda found: f"&#{ord(found.group())};", text)
+    return re.sub(r"[&<>`*_\[\]|\\@#\r\n]", lambda found: f"&#{ord(found.group())};", text)
+
+
+def annotation(path, message):
+    """A command to the runner, which neither a path nor a message can end or add to."""
+    message = message.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    path = path.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A").replace(":", "%3A").replace(",", "%2C")
+    return f"::error file={path},title=Coldframe::{message}"
 
 
 def main(base, head):
@@ -194,8 +223,7 @@ def main(base, head):
     for why, keys in failures.items():
         names = ", ".join(f"<code>{escaped(path)}</code>" for path, _, _ in keys[:5])
         out.append(f"**Helm renders nothing** for {names}:\n\n{fenced(why, 'text')}")
-        one_line = why.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-        print(f"::error file={keys[0][0]},title=Coldframe::{one_line}")
+        print(annotation(keys[0][0], why))
     text = "\n".join(out)
     if len(text.encode()) > MOST:
         text = text.encode()[:MOST].decode(errors="ignore").rsplit("\n<details>", 1)[0] + "\n*The rest is too long to be shown.*\n"

@@ -94,6 +94,11 @@ const RULES: &[Rule] = &[
         find: no_leftovers,
     },
     Rule {
+        name: "what is no text is a picture or a fuzzer's find",
+        why: "nobody can review a binary, and every clone carries it for ever",
+        find: source::binaries,
+    },
+    Rule {
         name: "no path of one machine",
         why: "what works in one home folder only is broken everywhere else",
         find: no_home_paths,
@@ -357,7 +362,7 @@ fn pages(files: &[File]) -> Problems {
 }
 
 mod the_rules_themselves {
-    use super::source::code_of;
+    use super::source::{self, code_of};
     use super::*;
 
     fn finds(find: fn(&[File]) -> Problems, path: &str, text: &str) -> usize {
@@ -410,6 +415,8 @@ mod the_rules_themselves {
         let moved = "    - uses: actions/cache@v4 # v4\n";
         assert_eq!(found_by("workflows pin what they run and own nothing", "action.yml", moved), 1);
         assert_eq!(found_by("dependencies say why", "Cargo.toml", "[dependencies]\ntokyo = \"1\"\n"), 1);
+        let wheel = |path: &str| source::binaries(&[File::binary(path.to_string())]).len();
+        assert_eq!((wheel("a.whl"), wheel("src/a.png"), wheel("docs/img/a.png")), (1, 1, 0));
         let steps = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/run")).unwrap();
         assert!(steps.contains("cargo test --locked") && steps.contains("cargo deny --log-level error check"));
     }

@@ -120,6 +120,30 @@ async fn a_pull_request_shows_what_helm_renders_without_its_secrets() {
             && said.contains("::error file=clusters/a/"),
         "{summary}\n{said}"
     );
+    let ran = fleet.folder.path().join("ran");
+    let program = fleet.folder.path().join("program");
+    std::fs::write(&program, format!("#!/bin/sh\ntouch {}\n", ran.display())).unwrap();
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    for version in ["1.0.0", "1.1.0"] {
+        let text = format!(
+            "apiVersion: helm.cattle.io/v1\nkind: HelmChart\nmetadata: {{name: \"--post-renderer={}\"}}\nspec: {{repo: \"{}\", \
+             chart: seedling, version: {version}}}\n---\n{{kind: Application, spec: [1]}}\n---\n{{kind: HelmRelease, spec: \
+             {{chart: []}}}}\n---\n{{kind: OCIRepository, metadata: {{name: [1]}}, spec: {{url: oci://a}}}}\n",
+            program.display(),
+            fleet.url
+        );
+        fleet.put("clusters/a\n::warning::b,c.yaml", &text);
+        fleet.put("clusters/date.yaml", &format!("{{kind: HelmRelease, spec: {{values: 2024-13-45, a: {version}}}}}\n"));
+        fleet.commit();
+    }
+    let (code, _, said) = tokio::task::block_in_place(|| fleet.run());
+    assert!(!ran.exists(), "a pull request had a program run: {said}");
+    assert_eq!(code, Some(1), "{said}");
+    assert!(
+        said.contains("::error file=clusters/a%0A%3A%3Awarning%3A%3Ab%2Cc.yaml,title=Coldframe::")
+            && !said.contains("\n::warning"),
+        "{said}"
+    );
     fleet.put("README.md", "words\n");
     fleet.commit();
     let (code, summary, _) = tokio::task::block_in_place(|| fleet.run());

@@ -1,13 +1,15 @@
-//! The repository's own text files, and Rust with comments and literals blanked out.
+//! The repository's own files, and Rust with comments and literals blanked out.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// One text file of the repository.
+/// One file of the repository.
 pub struct File {
     /// From the repository's root, with `/`.
     pub path: String,
+    /// Empty where it is no text.
     pub text: String,
+    pub is_binary: bool,
     /// The same text with comments and the insides of literals blanked out, line by line; only for Rust.
     code: String,
     /// How many lines of it are not test code: a file's tests stand at its end.
@@ -22,7 +24,12 @@ impl File {
         } else {
             code.lines().take_while(|line| line.trim() != "#[cfg(test)]").count()
         };
-        Self { path, text, code, product_lines }
+        Self { path, text, is_binary: false, code, product_lines }
+    }
+
+    /// A picture, or what a fuzzer found: known by its path alone.
+    pub fn binary(path: String) -> Self {
+        Self { is_binary: true, ..Self::new(path, String::new()) }
     }
 
     /// A file that only tests and benchmarks are compiled with: what its parent declares under `cfg(test)`.
@@ -123,7 +130,7 @@ fn literal_or_comment_end(chars: &[char], at: usize) -> Option<usize> {
     None
 }
 
-/// Every text file that belongs to the project; what builds and installs leave behind does not.
+/// Every file that belongs to the project; what builds and installs leave behind does not.
 pub fn repository() -> Vec<File> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
@@ -142,12 +149,19 @@ pub fn repository() -> Vec<File> {
                 }
                 continue;
             }
-            if let Ok(text) = fs::read_to_string(&path) {
-                let relative = path.strip_prefix(root).unwrap().to_string_lossy().replace('\\', "/");
-                files.push(File::new(relative, text));
-            }
+            let relative = path.strip_prefix(root).unwrap().to_string_lossy().replace('\\', "/");
+            files.push(match fs::read_to_string(&path) {
+                Ok(text) => File::new(relative, text),
+                Err(_) => File::binary(relative),
+            });
         }
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
     files
+}
+
+pub fn binaries(files: &[File]) -> Vec<String> {
+    let picture = |file: &File| file.within("docs/img/") && file.path.ends_with(".png");
+    let unreviewed = |file: &&File| file.is_binary && !picture(file) && !file.within("tests/fuzz/corpus/");
+    files.iter().filter(unreviewed).map(|file| file.path.clone()).collect()
 }
