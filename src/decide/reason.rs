@@ -108,6 +108,7 @@ pub enum Reason {
     Yanked { version: Version },
     ReleaseChecksPending { version: Version, names: Vec<String> },
     ReleaseChecksFailed { version: Version, names: Vec<String> },
+    Unsigned { version: Version, why: String },
     RangeInPlace { file: String, range: String },
     Cooling { cooldown: SignedDuration },
     Follows,

@@ -17,8 +17,8 @@ pub(crate) fn stopped(facts: &Facts<'_>, tier_index: usize, version: &Version) -
     stop(facts, tier_index, version, unaccepted(facts, tier_index, version))
 }
 
-/// The same for a version that ran here before and shall come back: the checks of its commit were asked
-/// when it came, or nobody asked for them yet.
+/// The same for a version that ran here before and shall come back: its signature and the checks of its commit were
+/// asked when it came, or nobody asked for them yet.
 pub(crate) fn stopped_on_its_way_back(facts: &Facts<'_>, tier_index: usize, version: &Version) -> Option<Obstacle> {
     stop(facts, tier_index, version, unfit(facts, tier_index, version))
 }
@@ -32,10 +32,13 @@ fn stop(facts: &Facts<'_>, tier_index: usize, version: &Version, own: Option<Obs
 
 /// Why the policy or the source refuses a version on this tier.
 pub(crate) fn unaccepted(facts: &Facts<'_>, tier_index: usize, version: &Version) -> Option<Obstacle> {
-    unfit(facts, tier_index, version).or_else(|| unchecked(facts, source::find(facts, version).ok()?))
+    unfit(facts, tier_index, version).or_else(|| {
+        let release = source::find(facts, version).ok()?;
+        unsigned(facts, release).or_else(|| unchecked(facts, release))
+    })
 }
 
-/// The same without the checks of the releasing commit.
+/// The same without its signature and the checks of the releasing commit.
 fn unfit(facts: &Facts<'_>, tier_index: usize, version: &Version) -> Option<Obstacle> {
     let tier = facts.policy.tiers.get(tier_index)?;
     if let Some(obstacle) = outside(facts, tier, version)
@@ -94,6 +97,23 @@ fn same_content(facts: &Facts<'_>, tier: &Tier, version: &Version) -> Option<Rea
         Base::Unread(_) | Base::Empty => false,
     };
     same.then(|| Reason::SameContent { version: version.clone(), running: below.clone() })
+}
+
+/// A release without the signature that the policy asks for. That it runs somewhere is no signature: whoever may merge
+/// on one tier could bring it to the others.
+fn unsigned(facts: &Facts<'_>, release: &Release) -> Option<Obstacle> {
+    if !facts.policy.signed {
+        return None;
+    }
+    let version = release.version.clone();
+    match &release.unsigned {
+        Read::Known(None) => None,
+        Read::Known(Some(why)) => Some(Obstacle::refused(Reason::Unsigned { version, why: why.clone() })),
+        Read::Unread(why) => {
+            let why = Reason::Unread { what: alloc::format!("the signature of {version}"), why: why.clone() };
+            Some(Obstacle::new(Lasts::Unread, why))
+        }
+    }
 }
 
 /// Checks of the releasing commit that are not green. What has not run is pending.

@@ -140,6 +140,9 @@ pub struct Release {
     /// Checks on the commit that released it; what is not among them has not run.
     #[serde(default = "unasked", skip_serializing_if = "is_unread")]
     pub checks: Read<Vec<RequiredCheck>>,
+    /// Why its signature does not count; none = one of the keys of the policy has signed it.
+    #[serde(default = "unasked", skip_serializing_if = "is_unread")]
+    pub unsigned: Read<Option<String>>,
     /// What else of it breaks, as facts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub breaking: Vec<BreakingFact>,
@@ -166,7 +169,7 @@ pub struct ChartBlock {
 }
 
 /// What nobody asked about.
-fn unasked<T>() -> Read<Vec<T>> {
+fn unasked<T>() -> Read<T> {
     Read::Unread("nobody asked for them".into())
 }
 

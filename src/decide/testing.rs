@@ -184,6 +184,7 @@ pub(crate) fn release(text: &str) -> Release {
         breaking: Vec::new(),
         blocks: Vec::new(),
         missing_values: Vec::new(),
+        unsigned: Read::Known(None),
         incomplete: None,
         checks: Read::Known(Vec::new()),
     }

@@ -42,8 +42,8 @@ pub(super) async fn ask(context: &mut Context, base: &Base, now: Timestamp) {
                 memory.checked = released::ask(checked, &hub, (policy, wiring), found, which, pace, now).await;
                 if let Some(source) = &memory.source {
                     let signatures = std::mem::take(&mut memory.signatures);
-                    let (keys, exempt) = (wiring.signed.as_deref(), ran(ledger, base, plugin));
-                    memory.signatures = signed::ask(signatures, source.as_ref(), keys, found, exempt, pace, now).await;
+                    let keys = wiring.signed.as_deref();
+                    memory.signatures = signed::ask(signatures, source.as_ref(), keys, found, pace, now).await;
                     let compared = std::mem::take(&mut memory.compared);
                     // A rollback has to know what breaks, too.
                     let which = (oldest.as_ref(), running.as_ref());
@@ -94,15 +94,6 @@ fn under_way(ledger: Option<&Branch>, plugin: &PluginName) -> BTreeSet<Version> 
     let last = page.into_iter().flat_map(|page| page.tiers.values()).filter_map(|waves| waves.last());
     let busy = last.filter(|wave| wave.finished().is_none() || wave.failed().is_some());
     busy.flat_map(|wave| std::iter::once(wave.version.clone()).chain(wave.from.clone())).collect()
-}
-
-/// What runs on the base branches, and what ran before that: it is there already, and must be able to come back.
-fn ran(ledger: Option<&Branch>, base: &Base, plugin: &PluginName) -> BTreeSet<Version> {
-    let of_plugin = base.spots.iter().filter(|((name, _), _)| name == plugin);
-    let now = of_plugin.flat_map(|(_, spots)| spots).filter_map(|spot| spot.version.known().cloned());
-    let page = ledger.and_then(|branch| branch.ledger().plugins.get(plugin));
-    let last = page.into_iter().flat_map(|page| page.tiers.values()).filter_map(|waves| waves.last());
-    now.chain(last.filter_map(|wave| wave.from.clone())).collect()
 }
 
 /// The oldest version that ran before what runs now: a rollback has to prove that it still exists.

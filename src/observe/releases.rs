@@ -81,7 +81,8 @@ fn release(found: &Found, memory: &SourceMemory, places: &[Place]) -> Release {
         marked_breaking: found.marked_breaking,
         checks: memory.checked.of(&found.version),
         breaking: memory.compared.breaking(&found.version, places),
-        incomplete: found.incomplete.clone().or_else(|| memory.signatures.why(found)),
+        unsigned: memory.signatures.of(found),
+        incomplete: found.incomplete.clone(),
         blocks: found.blocks.clone(),
         missing_values: memory.compared.missing(&found.version, places),
     }

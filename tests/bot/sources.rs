@@ -46,7 +46,7 @@ async fn a_release_of_the_repository_that_a_chart_comes_from_opens_its_pull_requ
 
 /// What nobody has signed waits and says so, everywhere; a signature lets it go on, and one of another artefact does not.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_release_waits_for_a_signature_by_the_key_of_the_policy() {
+async fn a37_a_release_waits_for_a_signature_by_the_key_of_the_policy() {
     let stage = Stage::set().await;
     let charts = stage.world.charts();
     let key = charts.public_key().lines().map(|line| format!("          {line}\n")).collect::<String>();
@@ -57,7 +57,7 @@ async fn a_release_waits_for_a_signature_by_the_key_of_the_policy() {
     stage.never(6, "nobody has signed it", |stage| stage.pull(PLUGIN, "qa").is_some()).await;
     let done = tokio::task::block_in_place(|| stage.command(&["explain", PLUGIN, "qa"]).output()).unwrap();
     let text = String::from_utf8_lossy(&done.stdout);
-    assert!(text.contains("1.15.0 is not complete: nobody has signed it"), "{text}");
+    assert!(text.contains("1.15.0 is not signed as the policy asks: nobody has signed it"), "{text}");
     charts.sign(PLUGIN, "1.15.0").unwrap();
     stage.until("it opens once it is signed", |stage| stage.pull(PLUGIN, "qa")).await;
     charts.publish(PLUGIN, "1.15.4", "").unwrap();

@@ -104,6 +104,7 @@ fn world(clusters: Vec<Cluster>) -> Snapshot {
             breaking: Vec::new(),
             blocks: Vec::new(),
             missing_values: Vec::new(),
+            unsigned: Read::Known(None),
             incomplete: None,
         };
         facts.insert(

@@ -35,6 +35,9 @@ pub struct PluginPolicy {
     /// Checks that must be green on the releasing commit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<String>,
+    /// Whether a release has to be signed; by whom, the observer knows.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub signed: bool,
     /// Which release a free tier takes.
     #[serde(default, skip_serializing_if = "Next::is_default")]
     pub next: Next,
@@ -73,6 +76,7 @@ impl PluginPolicy {
             prereleases: false,
             blocks: Vec::new(),
             checks: Vec::new(),
+            signed: false,
             next: Next::default(),
             cooldown: SignedDuration::ZERO,
             hotfixes: Vec::new(),

@@ -170,6 +170,7 @@ impl fmt::Display for Reason {
             Self::ReleaseChecksFailed { version, names } => {
                 format!("checks failed on the commit that released {version}: {}", list(names))
             }
+            Self::Unsigned { version, why } => format!("{version} is not signed as the policy asks: {why}"),
             Self::RangeInPlace { file, range } => {
                 format!("{file} holds the range `{range}`, so that a controller moves this tier past every gate")
             }

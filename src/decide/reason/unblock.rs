@@ -90,7 +90,9 @@ impl Reason {
                 "whoever publishes it, by listing it again; a newer release; or whoever closes this pull request"
                     .to_string()
             }
-            Self::ReleaseChecksPending { .. } | Self::ReleaseChecksFailed { .. } => "whoever released it".to_string(),
+            Self::ReleaseChecksPending { .. } | Self::ReleaseChecksFailed { .. } | Self::Unsigned { .. } => {
+                "whoever released it".to_string()
+            }
             Self::Cooling { .. } => "time; or a hotfix".to_string(),
             Self::AfterUnfinished { plugin, tier } => format!("the wave of {plugin} on {tier}, by finishing"),
             Self::AfterVersion { plugin, asked, .. } => format!("a release of {plugin} inside `{asked}`"),

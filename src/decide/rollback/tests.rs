@@ -282,11 +282,14 @@ fn a_hotfix_does_not_move_it_and_a_release_that_is_not_listed_makes_it_wait() {
     assert!(matches!(plan.actions[..], [Action::Close { pull: PullNumber(8), .. }]), "{:?}", plan.actions);
 }
 
-/// The file asks for checks since: what ran before came without them, and comes back without them.
+/// The file asks for checks and signatures since: what ran before came without them, and comes back without them.
 #[test]
-fn checks_are_for_what_is_new() {
+fn checks_and_signatures_are_for_what_is_new() {
     let mut world = failing();
     world.policy.plugins[0].checks = vec!["e2e".into()];
+    world.policy.plugins[0].signed = true;
+    let unsigned = Read::Known(Some("nobody has signed it".to_string()));
+    facts(&mut world).releases = Read::Known(vec![Release { unsigned, ..release("1.0.0") }, release("1.1.0")]);
     assert_eq!(opens(&world).map(|proposal| proposal.to), Some(version("1.0.0")));
 }
 

@@ -251,7 +251,10 @@ impl Source for Catalog {
             let state = self.state.lock().await;
             match state.charts.get(&chart.address()) {
                 Some(shop) => shop.source.signed(below, keys).await,
-                None => Ok(Err("its chart was not read".to_string())),
+                None => Err(SourceError::Unreachable {
+                    url: chart.address(),
+                    why: "its releases were not read yet".to_string(),
+                }),
             }
         })
     }

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_is_by_one_of_the_keys_and_about_the_digest() {
+    fn a37_a_signature_is_by_one_of_the_keys_and_about_the_digest() {
         let ((ours, text), (theirs, other)) = (key(), key());
         let (this, that) = (digest("a"), digest("b"));
         let sign = |pair: &EcdsaKeyPair, payload: &[u8]| pair.sign(&SystemRandom::new(), payload).unwrap();

@@ -68,6 +68,7 @@ pub fn plugin(
         let (checks, released) = versions::checks(file.value.versions.as_ref(), report);
         let signed = versions::signed(file.value.versions.as_ref(), chart.as_ref(), report);
         policy.checks = checks;
+        policy.signed = signed.is_some();
         let declared = context.files.get(file.at.file).cloned().unwrap_or_default();
         Some((policy, PluginWiring { declared, chart: chart?, poll, write, signals, released, signed }))
     })

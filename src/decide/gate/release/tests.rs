@@ -48,6 +48,19 @@ fn f47_what_is_not_accepted_does_not_merge() {
             "the commit that released 1.1.0 waits for checks: e2e",
         ),
         ("one runs", |w| checked(w, &[("e2e", CheckState::Pending)]), WAIT, "the commit that released 1.1.0 waits"),
+        (
+            "it is not signed",
+            |w| signed(w, Read::Known(Some("nobody has signed it".to_string()))),
+            Verdict::Fail,
+            "1.1.0 is not signed as the policy asks: nobody has signed it",
+        ),
+        ("it is signed", |w| signed(w, Read::Known(None)), Verdict::Pass, "the policy accepts"),
+        (
+            "nobody knows whether it is signed",
+            |w| signed(w, Read::Unread("503".to_string())),
+            Verdict::Unknown,
+            "the signature of 1.1.0",
+        ),
         ("it is green", |w| checked(w, &[("e2e", CheckState::Success)]), Verdict::Pass, "the policy accepts"),
         (
             "red, then green again",
@@ -62,6 +75,11 @@ fn f47_what_is_not_accepted_does_not_merge() {
 
 fn checks(world: &mut Snapshot, checks: Read<Vec<RequiredCheck>>) {
     facts(world).releases = Read::Known(vec![release("1.0.0"), Release { checks, ..release("1.1.0") }]);
+}
+
+fn signed(world: &mut Snapshot, unsigned: Read<Option<String>>) {
+    world.policy.plugins[0].signed = true;
+    facts(world).releases = Read::Known(vec![release("1.0.0"), Release { unsigned, ..release("1.1.0") }]);
 }
 
 fn checked(world: &mut Snapshot, states: &[(&str, CheckState)]) {
@@ -333,4 +351,16 @@ fn a_closed_pull_request_is_a_no_that_sticks() {
     let opens =
         plan.actions.iter().any(|action| matches!(action, Action::Open(proposal) if proposal.to == version("1.2.0")));
     assert!(opens, "{:?}", plan.actions);
+}
+
+/// That the tier below runs it is no signature: whoever may merge there could bring it everywhere.
+#[test]
+fn a37_what_is_not_signed_climbs_no_further() {
+    let mut world = ready();
+    assert!(matches!(crate::plan(&world, noon()).actions[..], [Action::Merge { .. }]));
+    signed(&mut world, Read::Unread("503".to_string()));
+    assert_eq!(crate::plan(&world, noon()).actions, [], "it is neither merged nor taken back");
+    signed(&mut world, Read::Known(Some("another key has signed it".to_string())));
+    let plan = crate::plan(&world, noon());
+    assert!(matches!(plan.actions[..], [Action::Close { .. }]), "{:?}", plan.actions);
 }
