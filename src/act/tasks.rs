@@ -1,5 +1,5 @@
 //! What people have to do for the release of a pull request: the files of its members are read once for each release and
-//! base. What comes of them is in `tell/tasks`.
+//! base, or head that people added to. What comes of them is in `tell/tasks`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -37,6 +37,7 @@ pub(super) async fn of(
 ) -> anyhow::Result<Arc<[Task]>> {
     let none = || Arc::from(Vec::new());
     let (Some(to), Some((_, base))) = (&wave.version, seen.base(&wave.tier)) else { return Ok(none()) };
+    let base = seen.added(wave).unwrap_or(base);
     let (releases, said) = seen.on_the_way(wave);
     let breaks = releases.iter().flat_map(|changes| changes.iter()).any(|change| change.what.is_breaking());
     let key = (wave.plugin.clone(), wave.tier.clone());

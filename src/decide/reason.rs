@@ -66,6 +66,7 @@ pub enum Reason {
     // head and checks
     HeadOurs,
     HeadEdited { head: Sha },
+    HeadAdded { head: Sha },
     HeadStale { head: Sha },
     MergedElsewhere { version: Version },
     MergeRefused { why: String, anew: bool },

@@ -95,6 +95,7 @@ pub(crate) fn pull() -> Pull {
         landing: Read::Known(Landing::Proven { commit: "dd".into() }),
         notices: Vec::new(),
         labelled: Read::Known(false),
+        added_to: None,
         rebase: false,
     }
 }
@@ -242,6 +243,11 @@ pub(crate) fn unapproved() -> Snapshot {
 
 pub(crate) fn facts(world: &mut Snapshot) -> &mut PluginFacts {
     world.plugins.get_mut(&PluginName::from("app")).unwrap()
+}
+
+/// People added to the head of bronze's pull request, and left every version as it is.
+pub(crate) fn added(world: &mut Snapshot) {
+    edit(world, |pull| pull.added_to = Some(core::mem::replace(&mut pull.head, "eeeeeeeeee".into())));
 }
 
 pub(crate) fn edit(world: &mut Snapshot, change: impl FnOnce(&mut Pull)) {

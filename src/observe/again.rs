@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::base::{self, Base, Line};
 use super::difference::{self, Difference};
 use super::hub_cache::HubCache;
-use super::{Seen, Spot, owners, pulls, wrote};
+use super::{Seen, Spot, added, owners, pulls};
 use crate::clock;
 use crate::hub::{HubPull, RepoHub};
 use crate::ledger::Branch;
@@ -51,6 +51,7 @@ pub(super) async fn all(
         let read = one(pull, (&plugin, tier), &ground, hub_cache).await;
         planned.entry(plugin).or_default().push(read);
     }
+    added::ask(context, base, &mut planned).await;
     planned
 }
 
@@ -66,6 +67,13 @@ pub async fn again(context: &Context, seen: &Seen, last: &HubPull, fresh: &mut H
     let (loaded, spots, now) = (&*seen.loaded, &seen.spots, clock::now());
     let ground = Ground { hub, ledger, loaded, spots, branch, line, difference, now };
     Some(one(last, (&plugin, tier), &ground, fresh).await)
+}
+
+/// Whether the ledger knows a commit as one that the bot wrote for this tier.
+pub(super) fn wrote(ledger: Option<&Ledger>, plugin: &PluginName, tier: &TierName, commit: &Sha) -> bool {
+    let page = ledger.and_then(|ledger| ledger.plugins.get(plugin));
+    let waves = page.and_then(|page| page.tiers.get(tier)).into_iter().flatten();
+    waves.flat_map(|wave| &wave.heads).any(|head| head.commit == *commit)
 }
 
 async fn one(

@@ -97,6 +97,8 @@ pub struct Memory {
     pub boxes: BTreeMap<PullNumber, String>,
     /// The paths that the heads of open pull requests change.
     pub differences: super::difference::Known,
+    /// What people put on top of our commits.
+    pub added: super::added::Known,
 }
 
 /// One chart source and what it said last.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use compare::Settings;
-use decide::snapshot::Read;
+use decide::snapshot::{Pull, Read};
 use decide::{ClusterName, PluginName, Sha, TierName};
 
 use super::base::Base;
@@ -22,7 +22,26 @@ use crate::tell::Setting;
 struct Asked {
     plugin: PluginName,
     chart: String,
-    spots: Vec<(Sha, Spot, BTreeSet<ClusterName>)>,
+    spots: Vec<(Commits, Spot, BTreeSet<ClusterName>)>,
+}
+
+/// Where the files of a tier are read.
+#[derive(Clone)]
+struct Commits {
+    base: Sha,
+    /// The head of its pull request, and the commit of ours that people added to there.
+    added: Option<(Sha, Sha)>,
+}
+
+impl Commits {
+    /// Where a file is as it will be after the merge: at the head that people added to, unless the base branch has another
+    /// one by now.
+    fn of(&self, store: &Store, file: &str) -> &Sha {
+        let Some((head, ours)) = &self.added else { return &self.base };
+        let before = store.parent(ours).ok().flatten().and_then(|before| store.read(&before, file).ok());
+        let same = before.is_some_and(|before| store.read(&self.base, file).is_ok_and(|now| now == before));
+        if same { head } else { &self.base }
+    }
 }
 
 /// What each place of these plugins sets; a place of which nobody can tell is left out.
@@ -30,8 +49,9 @@ pub(super) async fn places(
     context: &mut Context,
     base: &Base,
     plugins: Vec<PluginName>,
+    pulls: &BTreeMap<PluginName, Vec<Pull>>,
 ) -> anyhow::Result<BTreeMap<PluginName, Vec<Place>>> {
-    let asked: Vec<Asked> = plugins.into_iter().filter_map(|plugin| asked(base, plugin)).collect();
+    let asked: Vec<Asked> = plugins.into_iter().filter_map(|plugin| asked(base, plugin, pulls)).collect();
     if asked.is_empty() {
         return Ok(BTreeMap::new());
     }
@@ -41,7 +61,7 @@ pub(super) async fn places(
         .await
 }
 
-fn asked(base: &Base, plugin: PluginName) -> Option<Asked> {
+fn asked(base: &Base, plugin: PluginName, pulls: &BTreeMap<PluginName, Vec<Pull>>) -> Option<Asked> {
     let Read::Known(clusters) = &base.clusters else { return None };
     let policy = base.loaded.policy.plugins.iter().find(|known| known.name == plugin)?;
     let chart = base.loaded.wiring.plugins.get(&plugin)?.chart.name().to_string();
@@ -51,10 +71,13 @@ fn asked(base: &Base, plugin: PluginName) -> Option<Asked> {
     for tier in &policy.tiers {
         let of = |tier: &TierName| base.spots.get(&(plugin.clone(), tier.clone())).into_iter().flatten();
         let Ok(line) = base.line(&tier.name) else { continue };
+        let mut of_tier = pulls.get(&plugin).into_iter().flatten().filter(|pull| pull.tier == tier.name);
+        let added = of_tier.find_map(|pull| Some((pull.head.clone(), pull.added_to.clone()?)));
+        let commits = Commits { base: line.commit.clone(), added };
         let members: BTreeSet<ClusterName> = fleet.members(tier).into_iter().cloned().collect();
         for spot in of(&tier.name).filter(|spot| !spot.vacant) {
             let clusters = spot.cluster.clone().map_or_else(|| members.clone(), |cluster| [cluster].into());
-            spots.push((line.commit.clone(), spot.clone(), clusters));
+            spots.push((commits.clone(), spot.clone(), clusters));
         }
     }
     Some(Asked { plugin, chart, spots })
@@ -63,7 +86,8 @@ fn asked(base: &Base, plugin: PluginName) -> Option<Asked> {
 fn read(store: &Store, asked: &Asked) -> Result<Vec<Place>, GitError> {
     let mut reader = SettingsReader::new(store, &asked.chart);
     let mut places = Vec::new();
-    for (commit, spot, clusters) in &asked.spots {
+    for (commits, spot, clusters) in &asked.spots {
+        let commit = commits.of(store, &spot.file);
         if let Some(Setting { settings, whole, .. }) = reader.read(commit, spot)? {
             places.push(Place { clusters: clusters.clone(), settings, whole });
         }

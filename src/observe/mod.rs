@@ -1,6 +1,7 @@
 //! Reads every fact of a repository into one snapshot. What could not be read is absent and says
 //! why; what follows from it is decided in `decide`.
 
+mod added;
 mod again;
 mod all_sources;
 pub mod answers;
@@ -48,7 +49,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use compare::Change;
 use decide::plan::{Plan, WaveReport};
 use decide::snapshot::{HubFacts, PluginFacts, Read, Reading, Snapshot};
-use decide::{Ledger, PluginLedger, PluginName, PullNumber, Readings, Sha, TierName, Version};
+use decide::{PluginLedger, PluginName, PullNumber, Readings, Sha, TierName, Version};
 use jiff::Timestamp;
 
 pub use self::again::again;
@@ -138,7 +139,7 @@ pub async fn observe(context: &mut Context) -> anyhow::Result<Seen> {
     let concerning = |memory: &SourceMemory| memory.compared.concerns();
     let concerned = context.memory.sources.iter().filter(|(_, memory)| concerning(memory));
     let concerned: Vec<PluginName> = concerned.map(|(plugin, _)| plugin.clone()).collect();
-    let given = given::places(context, &base, concerned).await?;
+    let given = given::places(context, &base, concerned, &pulls).await?;
     let mut plugins = BTreeMap::new();
     let (mut told, mut differences) = (BTreeMap::new(), BTreeMap::new());
     for plugin in &loaded.policy.plugins {
@@ -283,7 +284,7 @@ impl Seen {
     /// Whether the ledger knows a commit as one that the bot wrote for this tier, or one of our pull
     /// requests had it as its head.
     pub fn wrote(&self, plugin: &PluginName, tier: &TierName, commit: &Sha) -> bool {
-        wrote(Some(&self.snapshot.ledger), plugin, tier, commit)
+        again::wrote(Some(&self.snapshot.ledger), plugin, tier, commit)
             || self.pulls.iter().any(|pull| {
                 pull.head == *commit && pulls::subject(&pull.branch) == Some((plugin.clone(), tier.clone()))
             })
@@ -390,11 +391,4 @@ async fn ask_others(
     let reach = ask::Reach { net: &net, secrets: &context.secrets, repository };
     let ledger = context.repo.ledger.as_ref().map(Branch::ledger);
     ask::answers(&reach, asks, answers, (ledger, &mut context.memory.asked), now).await
-}
-
-/// Whether the ledger knows a commit as one that the bot wrote for this tier.
-fn wrote(ledger: Option<&Ledger>, plugin: &PluginName, tier: &TierName, commit: &Sha) -> bool {
-    let page = ledger.and_then(|ledger| ledger.plugins.get(plugin));
-    let waves = page.and_then(|page| page.tiers.get(tier)).into_iter().flatten();
-    waves.flat_map(|wave| &wave.heads).any(|head| head.commit == *commit)
 }

@@ -162,6 +162,7 @@ pub async fn planned(
             Read::Unread(why) => Read::Unread(why.clone()),
         },
         rebase: false,
+        added_to: None,
     }
 }
 

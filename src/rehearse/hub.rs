@@ -63,6 +63,7 @@ pub(super) fn open(world: &mut World, spot: &Spot, head: &Sha) {
         commands: Vec::new(),
         notices: Vec::new(),
         labelled: Read::Known(false),
+        added_to: None,
         rebase: false,
     };
     let pull = PullRequest { shown, plugin: spot.0.clone(), content: head.clone() };

@@ -148,6 +148,7 @@ impl World {
                 blocks: Vec::new(),
                 missing_values: Vec::new(),
                 incomplete: None,
+                unsigned: Read::Known(None),
                 checks: Read::Known(Vec::new()),
             },
         );

@@ -201,9 +201,9 @@ fn has_landed(state: &WaveState) -> bool {
     }
 }
 
-/// A merge that the policy leaves to a person: the check lets them.
+/// A merge that is a person's, by the policy or because they added to the branch: the check lets them.
 fn is_for_a_person(because: &Reason) -> bool {
-    matches!(because, Reason::ManualMerge)
+    matches!(because, Reason::ManualMerge | Reason::HeadAdded { .. })
 }
 
 fn conclusion(wave: &WaveReport) -> Conclusion {

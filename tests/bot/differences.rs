@@ -282,3 +282,77 @@ async fn a20_what_authors_say_of_every_release_on_the_way_stands_on_the_pull_req
         })
         .await;
 }
+
+/// Vera does the task of silver on the bot's own branch: nothing of hers is written over, two have to say yes to it, and a
+/// person merges it. From there on it climbs as ever.
+#[tokio::test(flavor = "multi_thread")]
+async fn f18_what_people_add_to_a_pull_request_is_gated_and_theirs_to_merge() {
+    let stage = set().await;
+    let all = demo::story::fleet::TIERS;
+    let given = all.iter().filter(|(tier, _)| *tier != "silver");
+    let given: Vec<(&str, &str)> = given.flat_map(|(tier, all)| all.iter().map(move |one| (*tier, *one))).collect();
+    give(&stage, &given);
+    let _bot = stage.serve();
+    let github = stage.world.github();
+    github.set_permission(REPOSITORY, "paula", demo::github::Role::Write).unwrap();
+    let yes = |stage: &Stage, tier: &str, by: &str| {
+        let pull = stage.pull(PLUGIN, tier)?;
+        if is_open(&pull) {
+            stage.world.github().approve(REPOSITORY, pull.number, by).ok();
+        }
+        Some(pull)
+    };
+    stage.until("bronze is merged", |stage| yes(stage, "bronze", OWNER).filter(is_merged)).await;
+    let stopped = |stage: &Stage| stage.pull(PLUGIN, "silver").filter(|pull| pull.body.contains("`host` for silver-"));
+    let pull = stage.until("silver opens, and says who lacks it", stopped).await;
+    github.comment(REPOSITORY, pull.number, OWNER, &format!("/coldframe acknowledge {NEWER}")).unwrap();
+    let branch = format!("coldframe/{PLUGIN}/silver");
+    let clusters = all.iter().find(|(tier, _)| *tier == "silver").unwrap().1;
+    for cluster in clusters {
+        let path = file("silver", cluster);
+        let text = github.file(REPOSITORY, &branch, &path).unwrap().unwrap();
+        let text = text.replacen("  values:\n", "  values:\n    host: example.org\n", 1);
+        github.push_file(REPOSITORY, &branch, "vera", &path, &text, "Set the host").unwrap();
+    }
+    let pushed = github.head(REPOSITORY, &branch).unwrap().unwrap();
+    let says = |words: &'static str| {
+        move |stage: &Stage| {
+            let pull = stage.pull(PLUGIN, "silver").filter(|pull| pull.body.contains(words))?;
+            let ours = |check: &demo::github::CheckView| check.name == "coldframe" && check.head_sha == pull.head;
+            pull.checks.iter().rfind(|check| ours(check)).cloned()
+        }
+    };
+    let check = stage.until("it says whose it is", says("was added by hand and leaves every version as it is")).await;
+    assert_ne!(check.conclusion.as_deref(), Some("success"));
+    let body = stage.pull(PLUGIN, "silver").unwrap().body;
+    assert!(
+        body.contains("The bot changed one value in each of") && body.contains("somebody has pushed more since"),
+        "{body}"
+    );
+    stage
+        .until("the value is there, and one of two has to say more", |stage| {
+            yes(stage, "silver", OWNER).filter(|pull| !pull.body.contains("`host` for silver-"))
+        })
+        .await;
+    let is_success = |stage: &Stage| {
+        says("was added by hand")(stage).is_some_and(|check| check.conclusion.as_deref() == Some("success"))
+    };
+    stage.never(6, "vera and one more are not two beside her", is_success).await;
+    github.approve(REPOSITORY, pull.number, "paula").unwrap();
+    stage
+        .until("the check lets people merge", |stage| {
+            says("was added by hand")(stage)
+                .filter(|check| check.title.as_deref() == Some("May merge: a person presses the button"))
+        })
+        .await;
+    stage
+        .never(6, "the bot merged what it did not write", |stage| {
+            stage.pull(PLUGIN, "silver").is_some_and(|now| is_merged(&now))
+        })
+        .await;
+    assert_eq!(github.head(REPOSITORY, &branch).unwrap().as_deref(), Some(pushed.as_str()), "its hands are off");
+    github.merge_as(REPOSITORY, pull.number, "vera").unwrap();
+    let text = github.file(REPOSITORY, "main", &file("silver", clusters[0])).unwrap().unwrap();
+    assert!(text.contains(NEWER) && text.contains("host: example.org"), "{text}");
+    stage.until("gold follows", |stage| stage.pull(PLUGIN, "gold").filter(|pull| pull.title.contains(NEWER))).await;
+}

@@ -133,7 +133,8 @@ async fn a_pull_request_shows_what_helm_renders_without_its_secrets() {
             fleet.url
         );
         fleet.put("clusters/a\n::warning::b,c.yaml", &text);
-        fleet.put("clusters/date.yaml", &format!("{{kind: HelmRelease, spec: {{values: 2024-13-45, a: {version}}}}}\n"));
+        fleet
+            .put("clusters/date.yaml", &format!("{{kind: HelmRelease, spec: {{values: 2024-13-45, a: {version}}}}}\n"));
         fleet.commit();
     }
     let (code, _, said) = tokio::task::block_in_place(|| fleet.run());

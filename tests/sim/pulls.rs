@@ -249,6 +249,7 @@ impl PullRequest {
             landing: self.landing(world),
             notices: self.notices.clone(),
             labelled: Read::Known(self.labelled),
+            added_to: None,
             rebase: false,
         }
     }

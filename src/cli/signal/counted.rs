@@ -52,6 +52,7 @@ fn world(reading: &Reading, wanted: &Wanted, landed: Landed) -> Snapshot {
         blocks: Vec::new(),
         missing_values: Vec::new(),
         incomplete: None,
+        unsigned: Read::Known(None),
     };
     let facts = PluginFacts {
         releases: Read::Known(vec![release]),

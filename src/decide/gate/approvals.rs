@@ -33,7 +33,11 @@ pub(crate) fn finding(open: &AskedOpen<'_>) -> Finding {
     if !objections.is_empty() {
         return Finding::wait(Gate::Approvals, Reason::ChangesRequested { by: objections });
     }
-    match rule(tier, wave) {
+    let rule = rule(tier, wave);
+    if open.status.added && rule != Merge::Manual {
+        return counted(facts, tier, wave, pull, Given::to_what_was_added(facts, pull));
+    }
+    match rule {
         Merge::Automatic => automatic(facts, pull),
         Merge::Approved => approved(facts, tier, wave, pull),
         Merge::Manual => Finding::wait(Gate::Approvals, Reason::ManualMerge),
@@ -129,10 +133,11 @@ fn automatic(facts: &Facts<'_>, pull: &Pull) -> Finding {
 }
 
 fn approved(facts: &Facts<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Finding {
-    let with_inherited = || counted(facts, tier, wave, pull, inherited(facts, tier, wave));
+    let given = |others| Given { yes: valid(facts, wave, pull), others, more: 0 };
+    let with_inherited = || counted(facts, tier, wave, pull, given(inherited(facts, tier, wave)));
     let Some(why) = open_ledger(facts) else { return with_inherited() };
     // Only the ledger says for which release a pull request was approved; whoever may write could say so there.
-    let own = counted(facts, tier, wave, pull, Vec::new());
+    let own = counted(facts, tier, wave, pull, given(Vec::new()));
     if own.verdict != Verdict::Pass && with_inherited().verdict == Verdict::Pass {
         waits(Obstacle::refused(why))
     } else {
@@ -140,8 +145,27 @@ fn approved(facts: &Facts<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Finding
     }
 }
 
-fn counted(facts: &Facts<'_>, tier: &Tier, wave: &Wave, pull: &Pull, others: Vec<Inherited>) -> Finding {
-    let mut yes = valid(facts, wave, pull);
+/// Whose yes counts.
+struct Given {
+    /// Given on this pull request.
+    yes: Vec<Person>,
+    /// Given elsewhere.
+    others: Vec<Inherited>,
+    /// How many have to say yes beyond what the tier asks for.
+    more: u32,
+}
+
+impl Given {
+    /// To what people added to a commit of the bot. Git does not tell who pushed it, and their own yes is one of them: two
+    /// have to say it, and one more where the tier asks for more. What was said elsewhere was about other content.
+    fn to_what_was_added(facts: &Facts<'_>, pull: &Pull) -> Self {
+        let about_it = |review: &Review| review.commit == pull.head;
+        Self { yes: said_yes(facts, pull, about_it), others: Vec::new(), more: 1 }
+    }
+}
+
+fn counted(facts: &Facts<'_>, tier: &Tier, wave: &Wave, pull: &Pull, given: Given) -> Finding {
+    let Given { mut yes, others, more } = given;
     let inherited = !others.is_empty();
     let mut tiers: Vec<TierName> = Vec::new();
     for (by, given_on) in others.into_iter().filter(|(by, _)| !yes.contains(by)).collect::<Vec<_>>() {
@@ -167,14 +191,19 @@ fn counted(facts: &Facts<'_>, tier: &Tier, wave: &Wave, pull: &Pull, others: Vec
             return Finding::unread(Gate::Approvals, &format!("the members of {team}"), why);
         }
     };
-    let mut missing = tier.approvals.at_least.saturating_sub(u32::try_from(of_team).unwrap_or(u32::MAX));
+    let count = |people: usize| u32::try_from(people).unwrap_or(u32::MAX);
+    let mut missing = tier.approvals.at_least.saturating_sub(count(of_team));
+    if more > 0 {
+        missing = missing.max((tier.approvals.at_least.max(1) + more).saturating_sub(count(yes.len())));
+    }
     if let Some(team) = tier.approvals.team.clone().filter(|_| missing > 0) {
         return Finding::wait(Gate::Approvals, Reason::NeedsTeam { team, missing, owners });
     }
     if !owners.is_empty() || (missing == 0 && !inherited && review_missing(pull)) {
         missing = missing.max(1);
     }
-    if let Some(obstacle) = barred(facts, pull).filter(|_| missing == 0) {
+    // A person asks the hub for what was added to.
+    if let Some(obstacle) = barred(facts, pull).filter(|_| missing == 0 && more == 0) {
         // What was inherited suffices here; the hub counts only what is said on this pull request.
         return waits(obstacle);
     }
@@ -202,16 +231,21 @@ fn everybody(pull: &Pull) -> Vec<String> {
 /// People whose approval counts for the head as it is.
 pub(crate) fn valid(facts: &Facts<'_>, wave: &Wave, pull: &Pull) -> Vec<Person> {
     let slack = facts.snapshot.hub.skew.abs().as_secs(); // beside that, the hub's times have whole seconds
-    let about_it = |review: &&Review| {
+    let about_it = |review: &Review| {
         about::same(facts, wave, pull)
             .any(|head| head.commit == review.commit && review.at.as_second() + slack >= head.at.as_second())
     };
+    said_yes(facts, pull, about_it)
+}
+
+/// People whose last word is an approval about the right commit.
+fn said_yes(facts: &Facts<'_>, pull: &Pull, about_it: impl Fn(&Review) -> bool) -> Vec<Person> {
     let by_people = |review: &&Review| review.human && review.by != facts.snapshot.hub.bot;
     latest(pull)
         .into_values()
         .filter(|review| review.verdict == ReviewVerdict::Approved && review.may_write == Read::Known(true))
         .filter(by_people)
-        .filter(about_it)
+        .filter(|review| about_it(review))
         .map(|review| review.by.clone())
         .collect()
 }

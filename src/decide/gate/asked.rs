@@ -36,6 +36,8 @@ pub(crate) struct PullStatus {
     pub current: bool,
     /// The head is an older commit of ours that waits to be replaced.
     pub stale: bool,
+    /// People added to the commit of this wave, and left every version as it is.
+    pub added: bool,
     /// Anybody's valid approval lies on it.
     pub approved_by_anybody: bool,
     /// Somebody holds it.

@@ -69,7 +69,8 @@ pub(crate) fn consider(
     findings: &mut Vec<Finding>,
 ) -> Considered {
     let lacks = |finding: &Finding| finding.gate == Gate::Approvals && !finding.verdict.lets_through();
-    if !findings.iter().any(lacks) {
+    // What people added to is merged by people, and by nobody without the approvals.
+    if status.added || !findings.iter().any(lacks) {
         return Considered::default();
     }
     // Nothing forces a way back.

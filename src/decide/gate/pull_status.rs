@@ -3,6 +3,7 @@
 
 use super::asked::PullStatus;
 use super::{about, approvals, hold};
+use crate::Sha;
 use crate::facts::Facts;
 use crate::ledger::Wave;
 use crate::snapshot::{Pull, ReviewVerdict};
@@ -19,10 +20,13 @@ impl PullStatus {
         let anew = refused.is_some_and(|refused| refused.rewrites(facts.now));
         // A merge that was asked for may come still, with this head.
         let wished = pull.rebase && wave.asked().is_none();
-        let outgrown = current && facts.still(tier, &wave.own()).len() < wave.members.len();
+        let fits = facts.still(tier, &wave.own()).len() == wave.members.len();
+        let outgrown = current && !fits;
+        let is_ours = |on: &Sha| wave.head().is_some_and(|head| head.commit == *on);
         Self {
             current,
             stale,
+            added: !ours && fits && pull.added_to.as_ref().is_some_and(is_ours),
             approved_by_anybody: pull.reviews.iter().any(|review| {
                 let is_about = || about::same(facts, wave, pull).any(|head| head.commit == review.commit);
                 review.human && review.verdict == ReviewVerdict::Approved && (review.commit == pull.head || is_about())

@@ -80,6 +80,9 @@ impl fmt::Display for Reason {
             Self::HeadEdited { head } => {
                 format!("somebody pushed {} to the branch; the bot keeps its hands off", head.short())
             }
+            Self::HeadAdded { head } => {
+                format!("{} was added by hand and leaves every version as it is: a person merges it", head.short())
+            }
             Self::HeadStale { head } => {
                 format!("the branch still holds {}, which the bot is about to replace", head.short())
             }

@@ -21,7 +21,7 @@ impl Reason {
             Self::ChangesRequested { by } => format!("{}, by approving or dismissing the review", list(by)),
             Self::BypassMissing => "the operator, by setting up the bypassing App; or anybody who approves".to_string(),
             Self::RuleUnmet { .. } => "whoever may approve, by approving; or whoever meets that rule".to_string(),
-            Self::ManualMerge => "anybody with write access, by merging".to_string(),
+            Self::ManualMerge | Self::HeadAdded { .. } => "anybody with write access, by merging".to_string(),
             Self::WindowClosed { whose: Scope::Operator } | Self::ClosedDays { whose: Scope::Operator, .. } => {
                 "time; or the operator, whose windows every repository obeys".to_string()
             }

@@ -29,6 +29,10 @@ pub struct Pull {
     pub state: PullState,
     /// The head commit.
     pub head: Sha,
+    /// The commit of ours on which people's commits stand that leave every version as it is; none = the head is ours, or
+    /// changed otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub added_to: Option<Sha>,
     /// When it was opened, by the hub's clock.
     pub opened_at: Timestamp,
     /// A draft is a hold.

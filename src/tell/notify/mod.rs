@@ -163,6 +163,7 @@ fn needs_somebody(finding: &Finding) -> bool {
             | Reason::Draft
             | Reason::NeedsResume
             | Reason::HeadEdited { .. }
+            | Reason::HeadAdded { .. }
             | Reason::MergedElsewhere { .. }
             | Reason::ChecksFailed { .. }
             | Reason::RulesLack { .. }

@@ -209,6 +209,7 @@ fn closed(number: PullNumber, tier: decide::TierName, wave: &Wave, head: decide:
         landing: Read::Known(Landing::Absent),
         notices: Vec::new(),
         labelled: Read::Known(false),
+        added_to: None,
         rebase: false,
         misplaced: None,
     }

@@ -336,3 +336,63 @@ fn two_of_a_team_are_two_of_that_team() {
         ],
     );
 }
+
+/// Whoever pushed may be one of those who say yes, so that one more has to; and nothing is forced.
+#[test]
+fn what_people_added_to_needs_one_more_yes_to_it_and_no_grace() {
+    fn yes(world: &mut Snapshot, by: &[&str]) {
+        added(world);
+        edit(world, |pull| {
+            let (first, head) = (pull.reviews[0].clone(), pull.head.clone());
+            let given = |by: &&str| Review { by: (*by).into(), commit: head.clone(), ..first.clone() };
+            pull.reviews = by.iter().map(given).collect();
+        });
+    }
+    table(
+        Gate::Approvals,
+        ready,
+        &[
+            ("approved before", added, WAIT, "waits for 2 approvals, among them @acme/platform"),
+            ("by one", |w| yes(w, &["maria"]), WAIT, "waits for an approval"),
+            ("by two", |w| yes(w, &["maria", "vera"]), Verdict::Pass, "approved by maria, vera"),
+            (
+                "by two who do not own it",
+                |w| yes(w, &["otto", "vera"]),
+                WAIT,
+                "waits for an approval by @acme/platform",
+            ),
+            (
+                "by two where the tier asks for two",
+                |w| {
+                    yes(w, &["maria", "vera"]);
+                    bronze(w).approvals.at_least = 2;
+                },
+                WAIT,
+                "waits for an approval",
+            ),
+            (
+                "though the policy asks for nobody",
+                |w| {
+                    yes(w, &["maria"]);
+                    rule(w, Merge::Automatic);
+                    bronze(w).approvals.code_owners = false;
+                    bronze(w).approvals.at_least = 0;
+                },
+                WAIT,
+                "waits for an approval",
+            ),
+            (
+                "left to people anyway",
+                |w| {
+                    yes(w, &[]);
+                    rule(w, Merge::Manual);
+                },
+                WAIT,
+                "the policy leaves this merge to a person",
+            ),
+        ],
+    );
+    let mut world = ready();
+    yes(&mut world, &["maria", "vera"]);
+    assert!(!merges(&crate::plan(&world, noon())), "people merge it");
+}

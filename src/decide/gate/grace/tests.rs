@@ -53,6 +53,14 @@ fn force_waives_approvals_with_evidence() {
     assert!(matches!(says(&over(), Gate::Approvals).verdict, Verdict::Waived { .. }));
 }
 
+#[test]
+fn nothing_is_forced_that_people_added_to() {
+    let mut world = over();
+    added(&mut world);
+    assert_eq!(forced(&world), None);
+    assert!(matches!(says(&world, Gate::Approvals).verdict, Verdict::Wait { .. }));
+}
+
 /// 1.1.0 on qa.
 fn below(world: &mut Snapshot) -> &mut Wave {
     let page = world.ledger.plugins.get_mut(&"app".into()).expect("app");

@@ -194,6 +194,7 @@ impl Stage {
             blocks: Vec::new(),
             missing_values: Vec::new(),
             incomplete: None,
+            unsigned: Read::Known(None),
             checks: Read::Known(Vec::new()),
             version,
         };
