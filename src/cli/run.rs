@@ -16,6 +16,7 @@ use super::{Explain, Schema, workflow};
 use crate::act::Line;
 use crate::act::Receipt;
 use crate::hub::{Bases, Hub};
+use crate::observe::chart::Trust;
 use crate::observe::cluster::Clusters;
 use crate::observe::net::{Given, Logins, Net, NetError, NetSettings};
 use crate::observe::watch::{Progress, Watches};
@@ -147,8 +148,9 @@ pub fn reach(settings: &Settings, mode: Mode, alone: bool) -> anyhow::Result<Rea
     };
     let secrets = Secrets::new(settings.secrets.clone(), mode == Mode::Once);
     let clusters = Arc::new(clusters);
+    let trust = Arc::new(settings.trusted_root.as_deref().map_or_else(Trust::pinned, Trust::open)?);
     let (seal, dashboard) = (settings.seal()?, settings.public_address()?);
-    Ok(Reach { clusters, net, own: Arc::new(own), secrets, seal, dashboard, alone })
+    Ok(Reach { clusters, net, own: Arc::new(own), secrets, trust, seal, dashboard, alone })
 }
 
 async fn open_one(settings: &Settings) -> anyhow::Result<Line> {

@@ -59,6 +59,10 @@ pub struct Settings {
     /// several repositories are looked after, <id of the repository>=FILE or shared=FILE, separated by commas
     #[arg(long, env = "COLDFRAME_REGISTRIES", value_name = "FILE", value_delimiter = ',')]
     pub registries: Vec<String>,
+    /// Root of trust (trusted_root.json) under which keyless signatures of charts are verified; default Sigstore's public
+    /// one, as it was when this program was built
+    #[arg(long, env = "COLDFRAME_TRUSTED_ROOT", value_name = "FILE")]
+    pub trusted_root: Option<PathBuf>,
     /// File with the limits that every policy file is held against: longest soak and grace, windows, caps
     #[arg(long, env = "COLDFRAME_LIMITS", value_name = "FILE")]
     pub limits: Option<PathBuf>,

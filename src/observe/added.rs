@@ -6,9 +6,8 @@ use std::sync::Arc;
 
 use decide::plan::WaveReport;
 use decide::snapshot::{Place, Pull, PullState, Read};
-use decide::{PluginName, Sha, TierName};
+use decide::{Ledger, PluginName, Sha, TierName};
 
-use super::again::wrote;
 use super::base::Base;
 use super::context::Context;
 use super::{Seen, spots};
@@ -19,9 +18,6 @@ use crate::policy::{Loaded, wiring::Scalar};
 
 /// So many commits of people are followed back to ours.
 const MOST: usize = 20;
-
-/// What was found out already, by a head and the commit of ours that it should stand on.
-pub type Known = BTreeMap<(Sha, Sha), bool>;
 
 /// Says of each open pull request whose head is not ours whether it stands on ours and leaves the versions alone. What
 /// cannot be read does not.
@@ -45,6 +41,13 @@ pub(super) async fn ask(context: &mut Context, base: &Base, pulls: &mut BTreeMap
         }
     }
     context.memory.added.retain(|key, _| used.contains(key));
+}
+
+/// Whether the ledger knows a commit as one that the bot wrote for this tier.
+pub(super) fn wrote(ledger: Option<&Ledger>, plugin: &PluginName, tier: &TierName, commit: &Sha) -> bool {
+    let page = ledger.and_then(|ledger| ledger.plugins.get(plugin));
+    let waves = page.and_then(|page| page.tiers.get(tier)).into_iter().flatten();
+    waves.flat_map(|wave| &wave.heads).any(|head| head.commit == *commit)
 }
 
 impl Seen {

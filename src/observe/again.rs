@@ -69,13 +69,6 @@ pub async fn again(context: &Context, seen: &Seen, last: &HubPull, fresh: &mut H
     Some(one(last, (&plugin, tier), &ground, fresh).await)
 }
 
-/// Whether the ledger knows a commit as one that the bot wrote for this tier.
-pub(super) fn wrote(ledger: Option<&Ledger>, plugin: &PluginName, tier: &TierName, commit: &Sha) -> bool {
-    let page = ledger.and_then(|ledger| ledger.plugins.get(plugin));
-    let waves = page.and_then(|page| page.tiers.get(tier)).into_iter().flatten();
-    waves.flat_map(|wave| &wave.heads).any(|head| head.commit == *commit)
-}
-
 async fn one(
     pull: &HubPull,
     (plugin, tier): (&PluginName, TierName),
@@ -103,7 +96,7 @@ async fn one(
         let spots = of_plugin.clone().filter(|((_, name), _)| of_tier.is_none_or(|tier| name == tier));
         spots.flat_map(|(_, spots)| spots).map(|spot| spot.file.clone()).collect()
     };
-    let ours = wrote(ledger, plugin, &tier, &pull.head);
+    let ours = added::wrote(ledger, plugin, &tier, &pull.head);
     let paths = pulls::Paths::of(difference, ours, files(Some(&tier)), files(None));
     pulls::planned(pull, tier, &paths, &around, hub_cache).await
 }

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::base::Base;
 use super::changelog::{self, About, Said};
-use super::chart::Mirrors;
+use super::chart::{Mirrors, Signers};
 use super::context::{Context, SourceMemory};
 use super::released::Pace;
 use super::{compared, released, releases, signed, sources};
@@ -32,7 +32,7 @@ pub(super) async fn ask(context: &mut Context, base: &Base, now: Timestamp) {
         let under_way = under_way(ledger, plugin);
         let last = SignedDuration::try_from(wiring.poll).unwrap_or(first);
         let (memory, net, hub) = (known.remove(plugin), Arc::clone(&context.net), context.repo.hub.clone());
-        let mirrors = Arc::clone(&mirrors);
+        let (mirrors, trust) = (Arc::clone(&mirrors), Arc::clone(&context.trust));
         Some(async move {
             let mut memory = releases::ask(memory, wiring, (&net, &mirrors), oldest.as_ref(), now).await;
             if let Ok(found) = &memory.said {
@@ -42,13 +42,13 @@ pub(super) async fn ask(context: &mut Context, base: &Base, now: Timestamp) {
                 memory.checked = released::ask(checked, &hub, (policy, wiring), found, which, pace, now).await;
                 if let Some(source) = &memory.source {
                     let signatures = std::mem::take(&mut memory.signatures);
-                    let keys = wiring.signed.as_deref();
-                    memory.signatures = signed::ask(signatures, source.as_ref(), keys, found, pace, now).await;
+                    let signers = wiring.signed.clone().map(|signed| Signers { signed, trust });
+                    let (source, signers) = (source.as_ref(), signers.as_ref());
+                    memory.signatures = signed::ask(signatures, source, signers, found, pace, now).await;
                     let compared = std::mem::take(&mut memory.compared);
                     // A rollback has to know what breaks, too.
                     let which = (oldest.as_ref(), running.as_ref());
-                    memory.compared =
-                        compared::ask(compared, source.as_ref(), policy, found, which, (pace, ends), now).await;
+                    memory.compared = compared::ask(compared, source, policy, found, which, (pace, ends), now).await;
                 }
             }
             memory.released_in = sources::of(&hub, wiring, &memory);

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use url::Url;
 
 use super::changelog::{Changelogs, Said};
-use super::chart::{Found, Mirrors, Source};
+use super::chart::{Found, Mirrors, Source, Trust};
 use super::cluster::Clusters;
 use super::compared::Compared;
 use super::net::Net;
@@ -32,6 +32,8 @@ pub struct Context {
     pub watches: Watches,
     /// How chart sources are reached.
     pub net: Arc<Net>,
+    /// Whose certificates of signers are believed.
+    pub trust: Arc<Trust>,
     /// The secrets that the operator gives us.
     pub secrets: Secrets,
     /// Where people find the dashboard.
@@ -58,6 +60,8 @@ pub struct Reach {
     pub own: Arc<BTreeMap<u64, Arc<Net>>>,
     /// Secrets that a policy file names.
     pub secrets: Secrets,
+    /// Whose certificates of signers are believed.
+    pub trust: Arc<Trust>,
     /// The keys by which the bot knows its own commits.
     pub seal: Seal,
     /// Where people find the dashboard.
@@ -97,8 +101,8 @@ pub struct Memory {
     pub boxes: BTreeMap<PullNumber, String>,
     /// The paths that the heads of open pull requests change.
     pub differences: super::difference::Known,
-    /// What people put on top of our commits.
-    pub added: super::added::Known,
+    /// Whether people who put a commit on top of one of ours left every version as it is, by the two.
+    pub added: BTreeMap<(Sha, Sha), bool>,
 }
 
 /// One chart source and what it said last.
@@ -151,9 +155,21 @@ impl Reach {
 impl Context {
     /// That of a repository that was never observed before.
     pub fn new(repo: Repo, reach: Reach, watches: Watches, look_again: SignedDuration, setting: Arc<Setting>) -> Self {
-        let Reach { clusters, net, secrets, dashboard, own: _, seal: _, alone: _ } = reach;
+        let Reach { clusters, net, trust, secrets, dashboard, own: _, seal: _, alone: _ } = reach;
         let memory = Memory::default();
-        Self { repo, clusters, watches, net, secrets, dashboard, look_again, setting, only_needed: false, memory }
+        Self {
+            repo,
+            clusters,
+            watches,
+            net,
+            trust,
+            secrets,
+            dashboard,
+            look_again,
+            setting,
+            only_needed: false,
+            memory,
+        }
     }
 
     /// Where charts come from at the hub.

@@ -284,7 +284,7 @@ impl Seen {
     /// Whether the ledger knows a commit as one that the bot wrote for this tier, or one of our pull
     /// requests had it as its head.
     pub fn wrote(&self, plugin: &PluginName, tier: &TierName, commit: &Sha) -> bool {
-        again::wrote(Some(&self.snapshot.ledger), plugin, tier, commit)
+        added::wrote(Some(&self.snapshot.ledger), plugin, tier, commit)
             || self.pulls.iter().any(|pull| {
                 pull.head == *commit && pulls::subject(&pull.branch) == Some((plugin.clone(), tier.clone()))
             })

@@ -1,4 +1,4 @@
-//! Which releases are signed by the keys of the policy, where it asks for that. What is signed, and how that is read, is in
+//! Which releases are signed by whom the policy names, where it asks for that. What is signed, and how that is read, is in
 //! `chart/cosign`.
 
 use std::collections::BTreeMap;
@@ -7,8 +7,9 @@ use decide::snapshot::Read;
 use decide::{Digest, Version};
 use jiff::{SignedDuration, Timestamp};
 
-use super::chart::{Found, Source};
+use super::chart::{Found, Signers, Source};
 use super::released::Pace;
+use crate::policy::wiring::Signed;
 
 /// Releases of one plugin that are asked about at one look, the newest first.
 const MOST: usize = 10;
@@ -16,8 +17,8 @@ const MOST: usize = 10;
 /// What was found out about the releases of one plugin.
 #[derive(Default)]
 pub struct Signatures {
-    /// The keys that were asked about; none = nothing is asked.
-    keys: Option<String>,
+    /// Who was asked about; none = nothing is asked.
+    signed: Option<Signed>,
     answers: BTreeMap<Version, Answer>,
 }
 
@@ -32,7 +33,7 @@ struct Answer {
 }
 
 impl Signatures {
-    /// Why the signature of a release does not count; none = one of the keys has signed it.
+    /// Why the signature of a release does not count; none = it does.
     pub fn of(&self, found: &Found) -> Read<Option<String>> {
         let unread = || Read::Unread("it was not read yet".to_string());
         self.known(found).map_or_else(unread, |answer| answer.unsigned.clone())
@@ -56,19 +57,20 @@ impl Signatures {
 pub async fn ask(
     mut known: Signatures,
     source: &dyn Source,
-    keys: Option<&str>,
+    signers: Option<&Signers>,
     found: &BTreeMap<Version, Found>,
     pace: Pace,
     now: Timestamp,
 ) -> Signatures {
-    if known.keys.as_deref() != keys {
-        known = Signatures { keys: keys.map(str::to_string), ..Signatures::default() };
+    let signed = signers.map(|signers| &signers.signed);
+    if known.signed.as_ref() != signed {
+        known = Signatures { signed: signed.cloned(), ..Signatures::default() };
     }
-    let Some(keys) = keys else { return known };
+    let Some(signers) = signers else { return known };
     known.answers.retain(|version, _| found.contains_key(version));
     let due: Vec<&Found> = found.values().rev().filter(|found| known.is_due(found, now)).take(MOST).collect();
     for one in due {
-        let unsigned = match source.signed(one, keys).await {
+        let unsigned = match source.signed(one, signers).await {
             Ok(Ok(())) => Read::Known(None),
             Ok(Err(why)) => Read::Known(Some(why)),
             Err(error) => Read::Unread(error.to_string()),

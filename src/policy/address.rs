@@ -48,6 +48,20 @@ scalar!(
 );
 
 scalar!(
+    /// Whom a certificate of a signer names.
+    Identity(String), "an identity such as `https://github.com/acme/charts/.github/workflows/release.yaml@refs/heads/main`", identity,
+    {"type": "string", "maxLength": 1000,
+     "examples": ["https://github.com/acme/charts/.github/workflows/release.yaml@refs/tags/v{version}"],
+     "description": "Compared letter by letter; `{version}` stands for the version of the chart without a leading `v`, `{plugin}` for the name of the plugin."}
+);
+
+scalar!(
+    /// Who vouches for an identity.
+    Issuer(String), "an address such as `https://token.actions.githubusercontent.com`", issuer,
+    {"type": "string", "pattern": "^https://", "maxLength": 500, "examples": ["https://token.actions.githubusercontent.com"]}
+);
+
+scalar!(
     /// A repository at the hub.
     HubRepository(String), "a repository of the hub such as `acme/charts`", hub_repository,
     {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,100}/[A-Za-z0-9._-]{1,100}$", "examples": ["acme/charts"]}
@@ -171,6 +185,40 @@ fn public_keys(text: &str) -> Result<String, Refusal> {
     if !before || blocks.is_empty() || text.len() > 20_000 || !blocks.into_iter().all(block) {
         let why = format!("this is no public key as PEM, from `{BEGIN}` to `{END}`");
         return Err(Refusal::new(why).help("write what is in cosign.pub, as a text of several lines (`cosign: |`)"));
+    }
+    Ok(text.to_string())
+}
+
+/// What is compared letter by letter: a pattern would be one that nothing matches.
+fn identity(text: &str) -> Result<String, Refusal> {
+    if text.contains(['*', '^', '$', '\\']) {
+        return Err(Refusal::new(format!(
+            "{} is a pattern, and an identity is compared letter by letter",
+            quoted(text)
+        ))
+        .help("write it as the certificate has it; `{version}` stands for the version of the chart"));
+    }
+    let left = text.replace("{version}", "").replace("{plugin}", "");
+    if left.contains(['{', '}']) || text.chars().any(|c| c.is_control() || c.is_whitespace()) || text.len() > 1000 {
+        let why = format!("{} is no identity of a certificate", quoted(text));
+        return Err(Refusal::new(why).help(
+            "such as `https://github.com/acme/charts/.github/workflows/release.yaml@refs/heads/main` or a mail address",
+        ));
+    }
+    // Anybody could be behind what is empty but for the version.
+    if !left.contains('@') && !left.contains("://") {
+        return Err(Refusal::new(format!("{} names neither a workflow nor a mail address", quoted(text)))
+            .help("write what `cosign verify --certificate-identity` would be given"));
+    }
+    Ok(text.to_string())
+}
+
+/// The issuer as a certificate has it.
+fn issuer(text: &str) -> Result<String, Refusal> {
+    let form = "write its address, such as `https://token.actions.githubusercontent.com` for GitHub's workflows";
+    let plain = text.len() <= 500 && !text.contains(['*', '\\']) && !text.chars().any(char::is_whitespace);
+    if !plain || !text.starts_with("https://") || host(text, text, form).is_err() {
+        return Err(Refusal::new(format!("{} is no issuer", quoted(text))).help(form));
     }
     Ok(text.to_string())
 }

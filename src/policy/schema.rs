@@ -90,6 +90,7 @@ mod tests {
             ("Expiry", "plugins: [{versions: {expires: [@]}}]"),
             ("Checks", "plugins: [{versions: {checks: @}}]"),
             ("Signed", "plugins: [{versions: {signed: @}}]"),
+            ("Keyless", "plugins: [{versions: {signed: {keyless: @}}}]"),
             ("Hotfix", "plugins: [{hotfixes: [@]}]"),
             ("After", "plugins: [{after: [@]}]"),
             ("Write", "plugins: [{write: [@]}]"),

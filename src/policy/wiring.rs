@@ -251,8 +251,26 @@ pub struct PluginWiring {
     pub signals: Vec<SignalSpec>,
     /// Where the commit that released a version is found.
     pub released: Released,
-    /// The public keys (PEM) of which one has to have signed a release by cosign; none = nobody has to.
-    pub signed: Option<String>,
+    /// Who has to have signed a release; none = nobody has to.
+    pub signed: Option<Signed>,
+}
+
+/// Who may have signed a release by cosign: a signature by one of them suffices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signed {
+    /// Public keys as PEM.
+    pub keys: Option<String>,
+    /// Whom a certificate names.
+    pub keyless: Option<Keyless>,
+}
+
+/// Who signs without a key of their own (Sigstore).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Keyless {
+    /// The identity that the certificate names, with `{version}` for that of the chart.
+    pub identity: String,
+    /// Who vouches for that identity.
+    pub issuer: String,
 }
 
 /// Where the commit that released a version is found, as far as the file says so; the rest the chart

@@ -318,7 +318,7 @@ async fn f18_what_people_add_to_a_pull_request_is_gated_and_theirs_to_merge() {
     let says = |words: &'static str| {
         move |stage: &Stage| {
             let pull = stage.pull(PLUGIN, "silver").filter(|pull| pull.body.contains(words))?;
-            let ours = |check: &demo::github::CheckView| check.name == "coldframe" && check.head_sha == pull.head;
+            let ours = |check: &demo::github::CheckView| check.name == "coldframe" && check.head_sha == pull.head_sha;
             pull.checks.iter().rfind(|check| ours(check)).cloned()
         }
     };

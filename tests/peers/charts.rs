@@ -50,7 +50,7 @@ impl Shed {
     }
 
     /// Packages a version of the chart; gives the archive and its digest as Helm says it.
-    fn package(&self, version: &str, shelves: u8) -> (PathBuf, String) {
+    pub fn package(&self, version: &str, shelves: u8) -> (PathBuf, String) {
         let chart = self.path("seedling");
         std::fs::create_dir_all(chart.join("templates")).unwrap();
         let metadata = format!(
@@ -75,7 +75,7 @@ impl Shed {
 }
 
 /// A registry of a folder of its own, with a login where `locked`.
-async fn registry(shed: &Shed, name: &str, locked: bool) -> (Running, String) {
+pub async fn registry(shed: &Shed, name: &str, locked: bool) -> (Running, String) {
     let folder = shed.path(name);
     let host = format!("127.0.0.1:{}", demo::free_port().unwrap());
     let mut settings = format!(
@@ -103,21 +103,21 @@ async fn registry(shed: &Shed, name: &str, locked: bool) -> (Running, String) {
     (running, host)
 }
 
-fn plain(host: &str) -> Net {
+pub fn plain(host: &str) -> Net {
     Net::new(vec![host.to_owned()]).unwrap()
 }
 
-fn oci(host: &str, net: &Net) -> Box<dyn Source> {
+pub fn oci(host: &str, net: &Net) -> Box<dyn Source> {
     source(&Chart::Oci { reference: format!("{host}/charts/seedling"), plain: true }, net, &Mirrors::default()).unwrap()
 }
 
-async fn versions(source: &dyn Source) -> Vec<String> {
+pub async fn versions(source: &dyn Source) -> Vec<String> {
     let mut versions = source.versions().await.unwrap();
     versions.sort();
     versions.iter().map(|version| version.as_str().to_owned()).collect()
 }
 
-async fn describe(source: &dyn Source, version: &str) -> Found {
+pub async fn describe(source: &dyn Source, version: &str) -> Found {
     source.describe(&version.parse().unwrap()).await.unwrap().expect("the chart is there")
 }
 
@@ -250,42 +250,4 @@ async fn a_registry_that_wants_a_login() {
     assert!(asked.versions().await.is_err());
     std::fs::copy(&good, &wrong).unwrap();
     assert_eq!(versions(&*asked).await, VERSIONS);
-}
-
-/// Signatures in the documented form of cosign, made by another implementation, over what Helm pushed.
-#[tokio::test(flavor = "multi_thread")]
-async fn signatures_that_lie_beside_a_chart() {
-    let shed = Shed::new();
-    let (_running, host) = registry(&shed, "open", false).await;
-    let versions = ["1.0.0", "1.1.0", "1.2.0", "1.3.0"];
-    let remote = format!("oci://{host}/charts");
-    let archives = versions.map(|version| shed.package(version, 2).0);
-    shed.helm(&json!(archives.map(|archive| json!({"do": "push", "archive": archive, "remote": remote})).to_vec()));
-    let source = oci(&host, &plain(&host));
-    let mut found = Vec::new();
-    for version in versions {
-        found.push(describe(&*source, version).await);
-    }
-    let digest = |at: usize| found[at].digest.as_ref().unwrap().to_string();
-    let step = |at: usize, keys: &[&str]| json!({"host": host, "repository": "charts/seedling", "digest": digest(at), "keys": keys});
-    let mut elsewhere = step(2, &["ours"]);
-    elsewhere["about"] = digest(0).into();
-    let steps = json!([step(0, &["ours"]), step(1, &["theirs", "ours"]), elsewhere]);
-    let keys = script(python(), "cosign.py", &steps);
-    let [ours, theirs] = ["ours", "theirs"].map(|name| keys[name].as_str().unwrap().to_owned());
-    let both = format!("{theirs}{ours}");
-    for (at, key, said) in [
-        (0, &ours, Ok(())),
-        (0, &both, Ok(())),
-        (0, &theirs, Err("it is signed by another key than the policy has")),
-        (1, &ours, Ok(())),
-        (2, &ours, Err("its signature is about another digest")),
-        (3, &ours, Err("nobody has signed it")),
-    ] {
-        let signed = source.signed(&found[at], key).await.unwrap();
-        assert_eq!(signed, said.map_err(String::from), "{}", versions[at]);
-    }
-    assert_eq!(versions.len(), self::versions(&*source).await.len(), "a signature is no version");
-    drop(_running);
-    assert!(source.signed(&found[0], &ours).await.is_err(), "what cannot be read is not known");
 }

@@ -20,6 +20,7 @@ mod recorder;
 mod rendered;
 mod renovate;
 mod requests;
+mod signatures;
 #[allow(dead_code)] // the bot's own tests use all of it
 #[path = "../bot/support.rs"]
 mod support;

@@ -47,6 +47,7 @@ impl Published {
             blocks: Vec::new(),
             missing_values: Vec::new(),
             incomplete: None,
+            unsigned: decide::snapshot::Read::Known(None),
         };
         let first_digest = shown.digest.clone().unwrap();
         Self {

@@ -13,6 +13,7 @@ use tokio::sync::Mutex;
 
 use super::found::{Answer, Contents, Defined, Found, Origin, Source, SourceError, sha256};
 use super::mirror::{Mirror, Mirrors};
+use super::signers::Signers;
 use super::source;
 use crate::observe::net::Net;
 use crate::policy::defined_chart;
@@ -243,14 +244,18 @@ impl Source for Catalog {
         })
     }
 
-    fn signed<'a>(&'a self, found: &'a Found, keys: &'a str) -> Answer<'a, Result<Result<(), String>, SourceError>> {
+    fn signed<'a>(
+        &'a self,
+        found: &'a Found,
+        signers: &'a Signers,
+    ) -> Answer<'a, Result<Result<(), String>, SourceError>> {
         Box::pin(async move {
             let Some((chart, below)) = found.definition.as_ref().and_then(|defined| defined.chart.as_ref()) else {
                 return Ok(Err("it installs no chart that could be signed".to_string()));
             };
             let state = self.state.lock().await;
             match state.charts.get(&chart.address()) {
-                Some(shop) => shop.source.signed(below, keys).await,
+                Some(shop) => shop.source.signed(below, signers).await,
                 None => Err(SourceError::Unreachable {
                     url: chart.address(),
                     why: "its releases were not read yet".to_string(),

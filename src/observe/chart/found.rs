@@ -11,6 +11,7 @@ use decide::snapshot::ChartBlock;
 use decide::{Digest, Version};
 use url::Url;
 
+use super::signers::Signers;
 use crate::observe::net::{Fetched, Net, NetError, plain};
 use crate::policy::wiring::Chart;
 
@@ -84,9 +85,12 @@ pub trait Source: Send + Sync {
     /// there any more.
     fn contents<'a>(&'a self, found: &'a Found) -> Answer<'a, Result<Option<Contents>, SourceError>>;
 
-    /// Whether one of these keys (PEM) has signed a release that was found here, with the digest that was found with it;
-    /// if not, why.
-    fn signed<'a>(&'a self, _found: &'a Found, _keys: &'a str) -> Answer<'a, Result<Result<(), String>, SourceError>> {
+    /// Whether one of these has signed a release that was found here, with the digest that was found with it; if not, why.
+    fn signed<'a>(
+        &'a self,
+        _found: &'a Found,
+        _signers: &'a Signers,
+    ) -> Answer<'a, Result<Result<(), String>, SourceError>> {
         Box::pin(async { Ok(Err("signatures are read in OCI registries alone".to_string())) })
     }
 }

@@ -11,6 +11,7 @@ mod mirror;
 mod oci;
 mod registry;
 mod shared;
+mod signers;
 mod tags;
 
 use super::net::Net;
@@ -18,6 +19,7 @@ use crate::policy::wiring::Chart;
 
 pub use found::{Answer, Contents, Defined, Found, Origin, Source, SourceError};
 pub use mirror::Mirrors;
+pub use signers::{Signers, Trust};
 
 /// The list of sources: the one that a policy names. It keeps what it has read, so the caller keeps
 /// it, too.

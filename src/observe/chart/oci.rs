@@ -17,6 +17,7 @@ use super::cosign;
 use super::found::{Answer, Contents, Found, Source, SourceError, proven, sha256, status};
 use super::meta;
 use super::registry::Registry;
+use super::signers::Signers;
 use crate::observe::net::{Net, plain};
 
 const CHART: &str = "application/vnd.cncf.helm.config.v1+json";
@@ -220,10 +221,14 @@ impl Source for Artifacts {
         Box::pin(async { Ok(self.package_of(found).await?.map(Contents::of_chart)) })
     }
 
-    fn signed<'a>(&'a self, found: &'a Found, keys: &'a str) -> Answer<'a, Result<Result<(), String>, SourceError>> {
+    fn signed<'a>(
+        &'a self,
+        found: &'a Found,
+        signers: &'a Signers,
+    ) -> Answer<'a, Result<Result<(), String>, SourceError>> {
         Box::pin(async move {
             match &found.digest {
-                Some(digest) => cosign::signed(&self.registry, digest, keys).await,
+                Some(digest) => cosign::signed(&self.registry, digest, &found.version, signers).await,
                 None => Ok(Err("it has no digest".to_string())),
             }
         })

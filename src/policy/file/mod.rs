@@ -34,7 +34,7 @@ pub use tier::{
     ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, MergeWord, OnFailureFile, OverrideFile,
     RollBackFile, SelectFile, SoakFile, TierFile,
 };
-pub use versions::{AfterFile, BlockFile, ChecksFile, ExpiryFile, HotfixFile, SignedFile, VersionsFile};
+pub use versions::{AfterFile, BlockFile, ChecksFile, ExpiryFile, HotfixFile, KeylessFile, SignedFile, VersionsFile};
 pub use windows::{ClosedFile, CronFile, FreezeFile, MaintenanceFile, WindowsFile};
 
 /// One of a closed list of words of this file.
@@ -167,6 +167,7 @@ const SHAPES: &[&Shape] = &[
     &ExpiryFile::SHAPE,
     &ChecksFile::SHAPE,
     &SignedFile::SHAPE,
+    &KeylessFile::SHAPE,
     &EarlyFile::SHAPE,
     &HotfixFile::SHAPE,
     &AfterFile::SHAPE,

@@ -1,7 +1,7 @@
 //! The keys that say which releases of a plugin are accepted, which of them are hotfixes, and which
 //! plugins go before it.
 
-use crate::address::{HubRepository, PublicKeys, TagPattern};
+use crate::address::{HubRepository, Identity, Issuer, PublicKeys, TagPattern};
 use parse::forms::{Either, List};
 use parse::read::record;
 use parse::scalar::{Count, Exact, Flag, Helm, Name, Words};
@@ -33,8 +33,21 @@ record! {
 record! {
     /// Who has to have signed a release.
     SignedFile = "signed" {
-        /// Public keys as PEM, one after the other: one of them has to have signed the chart in its OCI registry, by `cosign sign --key`.
-        required cosign "cosign": PublicKeys,
+        /// Public keys as PEM, one after the other: one of them has to have signed the chart in its OCI registry, by `cosign sign --key`. Default none.
+        optional cosign "cosign": PublicKeys,
+        /// Who has to have signed it there without a key of their own, as a workflow does by `cosign sign`. Default nobody.
+        optional keyless "keyless": KeylessFile,
+    }
+    unsupported []
+}
+
+record! {
+    /// Who signs without a key of their own.
+    KeylessFile = "keyless" {
+        /// Whom the certificate names, such as a workflow at a tag. `{version}` stands for the version of the chart.
+        required identity "identity": Identity,
+        /// Who vouches for that: `https://token.actions.githubusercontent.com` for workflows of GitHub.
+        required issuer "issuer": Issuer,
     }
     unsupported []
 }

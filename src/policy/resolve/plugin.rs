@@ -66,7 +66,7 @@ pub fn plugin(
         versions::hotfixes(&file.value, &mut policy, report);
         policy.after = report.within_key("after", |report| after::after(&file.value, context, report));
         let (checks, released) = versions::checks(file.value.versions.as_ref(), report);
-        let signed = versions::signed(file.value.versions.as_ref(), chart.as_ref(), report);
+        let signed = versions::signed(file.value.versions.as_ref(), (chart.as_ref(), name), report);
         policy.checks = checks;
         policy.signed = signed.is_some();
         let declared = context.files.get(file.at.file).cloned().unwrap_or_default();

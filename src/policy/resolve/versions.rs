@@ -5,8 +5,8 @@ use decide::model::{Block, Expiry, Hotfix, Next};
 use decide::{PluginPolicy, TierName, Version};
 
 use super::context::Context;
-use crate::file::{BlockFile, ChecksFile, ExpiryFile, HotfixFile, PluginFile, VersionsFile};
-use crate::wiring::{Chart, Released};
+use crate::file::{BlockFile, ChecksFile, ExpiryFile, HotfixFile, KeylessFile, PluginFile, SignedFile, VersionsFile};
+use crate::wiring::{Chart, Keyless, Released, Signed};
 use parse::forms::{Either, List};
 use parse::read::Spanned;
 use parse::report::Report;
@@ -61,10 +61,25 @@ pub fn checks(file: Option<&Spanned<VersionsFile>>, report: &mut Report) -> (Vec
     }
 }
 
-/// The keys of which one has to have signed a release. Signatures lie beside charts in OCI registries alone; a definition
+/// Who has to have signed a release. Signatures lie beside charts in OCI registries alone; a definition
 /// of a catalog brings such a chart.
-pub fn signed(file: Option<&Spanned<VersionsFile>>, chart: Option<&Chart>, report: &mut Report) -> Option<String> {
+pub fn signed(
+    file: Option<&Spanned<VersionsFile>>,
+    (chart, plugin): (Option<&Chart>, &str),
+    report: &mut Report,
+) -> Option<Signed> {
     let given = file?.value.signed.as_ref()?;
+    let SignedFile { cosign, keyless, refused, strange } = &given.value;
+    if *refused || *strange {
+        return None;
+    }
+    if cosign.is_none() && keyless.is_none() {
+        report.within_key("versions", |report| {
+            let help = "write `cosign:` with public keys, or `keyless:` with `identity` and `issuer`";
+            report.wrong(given.key, "nobody is named who could have signed it", Some(help));
+        });
+        return None;
+    }
     match chart {
         Some(Chart::Http { .. } | Chart::Git { .. }) => {
             let why = "signatures are read in OCI registries alone";
@@ -73,7 +88,14 @@ pub fn signed(file: Option<&Spanned<VersionsFile>>, chart: Option<&Chart>, repor
             });
             None
         }
-        Some(Chart::Oci { .. } | Chart::Catalog { .. }) | None => Some(given.value.cosign.as_ref()?.value.0.clone()),
+        Some(Chart::Oci { .. } | Chart::Catalog { .. }) | None => {
+            let keyless = keyless.as_ref().and_then(|file| {
+                let KeylessFile { identity, issuer, .. } = &file.value;
+                let identity = identity.as_ref()?.value.0.replace("{plugin}", plugin);
+                Some(Keyless { identity, issuer: issuer.as_ref()?.value.0.clone() })
+            });
+            Some(Signed { keys: cosign.as_ref().map(|keys| keys.value.0.clone()), keyless })
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use serde_yaml::{Mapping, Value};
 
 use super::{length, list, map, names, plain, put, put_or_default, tier_of, windows_of};
 use crate::file::{OverrideFile, PluginFile, VersionsFile};
-use crate::wiring::{Chart, PluginWiring, Released, Scalar, Write};
+use crate::wiring::{Chart, Keyless, PluginWiring, Released, Scalar, Signed, Write};
 use parse::settings;
 use signal::SignalSpec;
 
@@ -18,7 +18,7 @@ pub(super) fn plugin_of(plugin: &PluginPolicy, wiring: &PluginWiring, ladder: &[
     put(&mut out, "name", plugin.name.as_str());
     put(&mut out, "chart", chart_of(chart));
     put(&mut out, "poll", length(SignedDuration::try_from(*poll).unwrap_or(SignedDuration::MAX)));
-    let versions = versions(plugin, released, signed.as_deref());
+    let versions = versions(plugin, released, signed.as_ref());
     if !versions.is_empty() {
         put(&mut out, "versions", versions);
     }
@@ -50,7 +50,7 @@ fn overrides(tiers: &[&Tier]) -> Value {
     Value::Mapping(out)
 }
 
-fn versions(plugin: &PluginPolicy, released: &Released, signed: Option<&str>) -> Mapping {
+fn versions(plugin: &PluginPolicy, released: &Released, signed: Option<&Signed>) -> Mapping {
     let mut out = Mapping::new();
     if let Some(constraint) = &plugin.constraint {
         put(&mut out, "constraint", constraint.as_str());
@@ -72,8 +72,14 @@ fn versions(plugin: &PluginPolicy, released: &Released, signed: Option<&str>) ->
     if let Some(most) = plugin.max_live {
         put(&mut out, "maxLive", most);
     }
-    if let Some(keys) = signed {
-        put(&mut out, "signed", map([("cosign", Value::from(keys))]));
+    if let Some(Signed { keys, keyless }) = signed {
+        let mut signed = Mapping::new();
+        keys.iter().for_each(|keys| put(&mut signed, "cosign", keys.as_str()));
+        if let Some(Keyless { identity, issuer }) = keyless {
+            let keyless = map([("identity", Value::from(identity.as_str())), ("issuer", Value::from(issuer.as_str()))]);
+            put(&mut signed, "keyless", keyless);
+        }
+        put(&mut out, "signed", Value::Mapping(signed));
     }
     out
 }

@@ -16,6 +16,27 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "{signed: {cosign: '-----BEGIN PRIVATE KEY-----'}}",
         "`cosign` of `signed` of `versions` of plugin `loki`: a private key stands here, and everybody who may read",
     ),
+    ("versions", "{signed: {}}", "`versions` of plugin `loki`: nobody is named who could have signed it"),
+    (
+        "versions",
+        "{signed: {keyless: {identity: 'https://github.com/acme/*', issuer: 'https://x.example'}}}",
+        "`identity` of `keyless` of `signed` of `versions` of plugin `loki`: `https://github.com/acme/*` is a pattern",
+    ),
+    (
+        "versions",
+        "{signed: {keyless: {identity: '{version}', issuer: 'https://x.example'}}}",
+        "`identity` of `keyless` of `signed` of `versions` of plugin `loki`: `{version}` names neither a workflow nor a mail",
+    ),
+    (
+        "versions",
+        "{signed: {keyless: {identity: 'a@b.example', issuer: 'http://x.example'}}}",
+        "`issuer` of `keyless` of `signed` of `versions` of plugin `loki`: `http://x.example` is no issuer",
+    ),
+    (
+        "versions",
+        "{signed: {keyless: {identity: 'a@b.example'}}}",
+        "`keyless` of `signed` of `versions` of plugin `loki` has no `issuer`",
+    ),
     (
         "versions",
         "^1.2",

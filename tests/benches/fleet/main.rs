@@ -220,6 +220,7 @@ fn snapshot(loaded: &Loaded, clusters: &[ListedCluster]) -> Snapshot {
         blocks: Vec::new(),
         missing_values: Vec::new(),
         incomplete: None,
+        unsigned: Read::Known(None),
     };
     let place = |tier: &TierName| Place {
         file: format!("{tier}.yaml"),
