@@ -100,7 +100,13 @@ impl World {
             let named = undigested.is_none_or(|since| release.published >= since);
             let digest = release.shown.digest.clone().filter(|_| named);
             let incomplete = (self.now < release.complete).then(|| "its chart is not there".to_string());
-            Release { checks, digest, incomplete, ..release.shown.clone() }
+            // Who releases signs when the checks have come to an end, and by a key of their own where these are red.
+            let unsigned = match (unread, self.now >= release.checked, release.green) {
+                (true, _, _) => Read::Unread("the registry does not answer".to_string()),
+                (false, false, _) => Read::Known(Some("nobody has signed it".to_string())),
+                (false, true, green) => Read::Known((!green).then(|| "another key has signed it".to_string())),
+            };
+            Release { checks, unsigned, digest, incomplete, ..release.shown.clone() }
         };
         there.map(shown).collect()
     }

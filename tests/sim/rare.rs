@@ -25,6 +25,7 @@ pub fn draw(scenario: &mut Scenario) {
         }
         let mut rng = luck("max live");
         plugin.max_live = rng.chance(10).then(|| rng.range(2, 3) as u32);
+        plugin.signed = luck("signed").chance(10);
         let mut rng = luck("spelling");
         let v = if rng.chance(20) { *rng.pick(&[100, 100, 50]) } else { 0 };
         let build = if rng.chance(10) { 40 } else { 0 };

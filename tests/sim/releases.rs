@@ -24,7 +24,7 @@ pub struct Published {
     pub retagged: bool,
     pub yanked: bool,
     pub published: Timestamp,
-    /// When the checks of its commit end, and whether they are green then.
+    /// When the checks of its commit end, and whether they are green then; its signature comes with them.
     pub checked: Timestamp,
     pub green: bool,
     /// When all of it is there: a definition may come before its chart.

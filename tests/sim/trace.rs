@@ -142,10 +142,13 @@ pub fn report(scenario: &Scenario, outcome: &Outcome) -> String {
 
 /// The rarer keys of a plugin, as far as they say anything.
 fn rarer(plugin: &PluginPolicy) -> String {
-    let PluginPolicy { name, constraint, next, cooldown, after, pins, deprecated, expires, max_live, .. } = plugin;
+    let PluginPolicy { name, constraint, next, cooldown, after, pins, deprecated, expires, max_live, signed, .. } =
+        plugin;
     let constraint = constraint.as_ref().map_or("any", |constraint| constraint.as_str());
     let mut text = format!("  {name}: takes {constraint}, next {next:?}, cooldown {cooldown:#}, after {after:?}");
-    text.push_str(&format!(", pins {pins:?}, deprecated {deprecated:?}, expires {expires:?}, live {max_live:?}"));
+    text.push_str(&format!(
+        ", pins {pins:?}, signed {signed}, deprecated {deprecated:?}, expires {expires:?}, live {max_live:?}"
+    ));
     for tier in &plugin.tiers {
         let Tier { name, early, strategy, on_failure, watch, announce, .. } = tier;
         text.push_str(&format!("\n    {name}: {strategy:?}, {on_failure:?}, watch {watch:#}, announce {announce:#}"));

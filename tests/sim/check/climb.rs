@@ -138,7 +138,7 @@ impl Watch {
         }
     }
 
-    /// Policy, section 2: no blocked edge, green checks, and content that is not there already.
+    /// Policy, section 2: no blocked edge, green checks, a signature, and content that is not there already.
     fn may_take_the_step(
         &mut self,
         world: &mut World,
@@ -164,6 +164,9 @@ impl Watch {
         // What ran before comes back whatever is asked of what is new.
         let red =
             !back && release.is_some() && policy.checks.iter().any(|name| state(name) != Some(CheckState::Success));
+        let unsigned = !back
+            && policy.signed
+            && release.is_some_and(|release| release.unsigned != decide::snapshot::Read::Known(None));
         let digest = |version: &Version| {
             let pinned = !super::books::unpinned(shown, &spot.0, version);
             world.release(&spot.0, version).filter(|_| pinned).map(|release| release.first_digest.clone())
@@ -185,6 +188,7 @@ impl Watch {
         for (wrong, why) in [
             (blocked, "is blocked"),
             (red, "has checks that are not green"),
+            (unsigned, "is not signed"),
             (same, "is there"),
             (torn, "is not complete"),
         ] {

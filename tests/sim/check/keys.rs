@@ -171,7 +171,8 @@ impl Watch {
         let clean = |known: &Version| {
             let release = &world.releases[&spot.0][known];
             let listed = shown.plugins[&spot.0].releases.known().into_iter().flatten();
-            let checked = policy.checks.is_empty() || (release.green && world.now >= release.checked);
+            let asked = !policy.checks.is_empty() || policy.signed;
+            let checked = !asked || (release.green && world.now >= release.checked);
             let checked = checked && world.now >= release.complete;
             listed.into_iter().any(|release| plain(&release.version) == *known && release.blocks.is_empty())
                 && !release.retagged

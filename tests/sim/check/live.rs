@@ -238,10 +238,9 @@ impl Watch {
             .plugins
             .get(&spot.0)
             .is_some_and(|page| page.labelled.iter().any(|known| plain(&known.version) == *running));
-        let good = release
-            .filter(|release| release.complete <= world.now)
-            .is_some_and(|release| policy.checks.is_empty() || release.green && release.checked <= world.now)
-            && world.accepted(&spot.0).contains(running)
+        let good = release.filter(|release| release.complete <= world.now).is_some_and(|release| {
+            policy.checks.is_empty() && !policy.signed || release.green && release.checked <= world.now
+        }) && world.accepted(&spot.0).contains(running)
             && policy.blocks.is_empty()
             && !labelled
             && !expiry::to_be_left(shown, &spot.0, running, world.ours());

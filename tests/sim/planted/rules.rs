@@ -225,6 +225,10 @@ fn marks_ignored(snapshot: &Snapshot, now: Timestamp) -> Plan {
     })
 }
 
+fn signatures_ignored(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| snapshot.policy.plugins.iter_mut().for_each(|plugin| plugin.signed = false))
+}
+
 fn constraint_ignored(snapshot: &Snapshot, now: Timestamp) -> Plan {
     lied_to(snapshot, now, |snapshot| {
         snapshot.policy.plugins.iter_mut().for_each(|plugin| plugin.constraint = "*-0".parse().ok());
@@ -353,6 +357,7 @@ pub const BUGS: &[Bug] = &[
     ("breaking acknowledged for another version", breaking_of_another, &["S8"]),
     ("marks of authors are ignored", marks_ignored, &["S8"]),
     ("constraint ignored", constraint_ignored, &["P2"]),
+    ("signatures ignored", signatures_ignored, &["P2"]),
     ("cap of clusters ignored", hourly_cap_ignored, &["S18"]),
     ("cap of open pull requests ignored", open_cap_ignored, &["S18"]),
     ("no alarms", never_looks_again, &["L1"]),
