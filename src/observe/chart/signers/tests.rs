@@ -81,3 +81,88 @@ fn a_root_of_trust_that_is_none_is_named() {
     let error = format!("{:#}", Trust::open(file.path()).err().unwrap());
     assert!(error.contains(&file.path().display().to_string()) && error.contains("the root of trust"), "{error}");
 }
+
+const ISSUER: &str = "https://token.actions.githubusercontent.com";
+const RELEASE: &str = "https://github.com/acme/charts/.github/workflows/release.yaml@refs/tags/v{version}";
+
+/// What Sigstore's client for JavaScript made of its stand-ins (`tests/peers/sigstore.mjs`), on a day in June 2025.
+fn fixture(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/sigstore").join(name);
+    std::fs::read_to_string(path).unwrap()
+}
+
+fn keyless(identity: &str, issuer: &str) -> Signers {
+    let keyless = Keyless { identity: identity.to_string(), issuer: issuer.to_string() };
+    let trust = Arc::new(Trust::read(&fixture("trusted_root.json")).unwrap());
+    Signers { signed: Signed { keys: None, keyless: Some(keyless) }, trust }
+}
+
+/// A simple signature with its certificate, as the registry has it.
+fn simple(signers: &Signers, change: impl Fn(&mut Value)) -> Result<(), String> {
+    let mut given: Value = serde_json::from_str(&fixture("simple.json")).unwrap();
+    change(&mut given);
+    let text = |key: &str| given[key].as_str().unwrap();
+    let signature = STANDARD.decode(text("signature")).unwrap();
+    let certificate = Some((text("certificate"), text("log")));
+    let simple = Simple { payload: text("payload").as_bytes(), signature: &signature, certificate };
+    signers.simple(&simple, &digest("a"), &"1.0.0".parse().unwrap())
+}
+
+#[test]
+fn a37_a_certificate_names_who_signed_what() {
+    let bundle = |signers: &Signers, of: &str, version: &str| {
+        signers.bundle(&fixture("bundle.json"), &digest(of), &version.parse().unwrap())
+    };
+    let ours = keyless(RELEASE, ISSUER);
+    assert_eq!((bundle(&ours, "a", "1.0.0"), simple(&ours, |_| {})), (Ok(()), Ok(())));
+    assert!(bundle(&ours, "b", "1.0.0").is_err_and(|why| why.contains("does not match")), "another digest");
+    assert!(bundle(&ours, "a", "1.0.1").is_err_and(|why| why.contains("@refs/tags/v1.0.0, and the")), "another tag");
+    for other in [keyless("https://github.com/acme/charts", ISSUER), keyless(RELEASE, "https://accounts.google.com")] {
+        assert!(bundle(&other, "a", "1.0.0").is_err() && simple(&other, |_| {}).is_err());
+    }
+    let public = Signers { trust: Arc::new(Trust::pinned().unwrap()), ..ours.clone() };
+    assert!(bundle(&public, "a", "1.0.0").is_err() && simple(&public, |_| {}).is_err());
+    let said = simple(&ours, |given| {
+        let other = given["payload"].as_str().unwrap().replace("aaaa", "abaa");
+        given["payload"] = other.into();
+    });
+    assert!(said.is_err(), "another text");
+    let said = simple(&ours, |given| {
+        let later = given["log"].as_str().unwrap().replace("\"integratedTime\":17", "\"integratedTime\":16");
+        given["log"] = later.into();
+    });
+    assert!(said.is_err(), "the log's promise is about another time: {said:?}");
+    assert!(simple(&ours, |given| given["log"] = "{}".into()).is_err());
+    assert!(simple(&ours, |given| given["certificate"] = "".into()).is_err());
+}
+
+/// However it is bent, it holds for nothing else and nothing breaks.
+#[test]
+fn a37_a_bundle_that_was_bent_is_refused() {
+    let (ours, text) = (keyless(RELEASE, ISSUER), fixture("bundle.json"));
+    let (digest, version) = (digest("a"), "1.0.0".parse().unwrap());
+    let mut state: u64 = 1;
+    let mut next = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).unwrap() % below
+    };
+    let mut taken = Vec::new();
+    for _ in 0..2_000 {
+        let mut bent = text.clone().into_bytes();
+        match next(3) {
+            0 => bent.truncate(next(bent.len())),
+            1 => bent[next(text.len())] = b' ' + u8::try_from(next(95)).unwrap(),
+            _ => drop(bent.drain(next(text.len() / 2)..text.len() / 2)),
+        }
+        let Ok(bent) = String::from_utf8(bent) else { continue };
+        if bent != text && ours.bundle(&bent, &digest, &version).is_ok() {
+            taken.push(bent);
+        }
+    }
+    // What the verifier does not look at may be bent: the key hint, white space, the last bits of base64.
+    for bent in &taken {
+        let (bent, whole): (Value, Value) = (serde_json::from_str(bent).unwrap(), serde_json::from_str(&text).unwrap());
+        assert_eq!(bent.pointer("/dsseEnvelope/payload"), whole.pointer("/dsseEnvelope/payload"), "{bent}");
+    }
+    assert!(taken.len() < 200, "{}", taken.len());
+}
