@@ -125,7 +125,7 @@ impl Repo {
     }
 
     async fn access(&self) -> anyhow::Result<Access> {
-        Ok(Access { url: self.hub.git_url(), token: Some(self.hub.git_token().await?) })
+        Ok(Access { url: self.hub.git_url(), user: None, token: Some(self.hub.git_token().await?) })
     }
 }
 

@@ -51,6 +51,7 @@ mod stale_pull;
 mod testing;
 mod tiers;
 pub mod window;
+pub mod zone;
 
 pub use clusters::Clusters;
 pub use ids::{ClusterName, Digest, Person, PluginName, PullNumber, Sha, TierName, Version};

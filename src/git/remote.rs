@@ -20,12 +20,13 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Writing a reference takes milliseconds: a lock of this age belongs to nobody.
 const LEFT: SignedDuration = SignedDuration::from_secs(10);
 
-/// Where a repository is and what opens it. The token goes out as the password of
-/// `x-access-token`, as GitHub wants it, and only to this address.
+/// Where a repository is and what opens it. The token goes out as a password, and only to this address.
 #[derive(Clone, Debug)]
 pub struct Access {
     /// The https address, bare of users and tokens.
     pub url: String,
+    /// Whose password it is; none = `x-access-token`, as GitHub wants it. A deploy token of GitLab has a user of its own.
+    pub user: Option<String>,
     /// An installation token or any other that the server takes.
     pub token: Option<Secret>,
 }

@@ -99,7 +99,8 @@ impl Session {
         }
         let (mut authorization, mut hidden) = (None, Vec::new());
         if let Some(token) = &access.token {
-            let encoded = STANDARD.encode(format!("x-access-token:{}", token.reveal()));
+            let user = access.user.as_deref().unwrap_or("x-access-token");
+            let encoded = STANDARD.encode(format!("{user}:{}", token.reveal()));
             let Ok(mut value) = HeaderValue::from_str(&format!("Basic {encoded}")) else {
                 return refuse("its token holds characters that a header cannot carry");
             };

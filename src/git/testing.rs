@@ -55,6 +55,7 @@ struct Desk {
     root: PathBuf,
     fault: Option<(&'static str, Fault)>,
     seen: Vec<Seen>,
+    user: &'static str,
 }
 
 /// A commit on another that gives one file a text. The same one for the same three.
@@ -73,6 +74,8 @@ pub fn draft(base: &Sha, path: &str, text: &str) -> Draft {
 pub struct Server {
     /// The repository's address.
     pub url: String,
+    /// Whose password the token is.
+    pub user: &'static str,
     desk: Arc<Mutex<Desk>>,
     folder: TempDir,
     runtime: Option<Runtime>,
@@ -81,20 +84,25 @@ pub struct Server {
 impl Server {
     /// Starts it with an empty repository.
     pub fn start() -> Self {
+        Self::start_for("x-access-token")
+    }
+
+    /// The same where the token is the password of another user, as a deploy token of GitLab is.
+    pub fn start_for(user: &'static str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         git(folder.path(), &["init", "--quiet", "--bare", "--initial-branch=main", "acme/fleet.git"]);
         let runtime = Runtime::new().unwrap();
-        let desk = Arc::new(Mutex::new(Desk { root: folder.path().to_path_buf(), ..Desk::default() }));
+        let desk = Arc::new(Mutex::new(Desk { root: folder.path().to_path_buf(), user, ..Desk::default() }));
         let app = axum::Router::new().fallback(answer).with_state(Arc::clone(&desk));
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let url = format!("http://{}/acme/fleet.git", listener.local_addr().unwrap());
         runtime.spawn(async move { axum::serve(listener, app).await });
-        Self { url, desk, folder, runtime: Some(runtime) }
+        Self { url, user, desk, folder, runtime: Some(runtime) }
     }
 
-    /// The right address and token.
+    /// The right address, user and token.
     pub fn access(&self) -> Access {
-        Access { url: self.url.clone(), token: Some(Secret::new(TOKEN)) }
+        Access { url: self.url.clone(), user: Some(self.user.to_string()), token: Some(Secret::new(TOKEN)) }
     }
 
     /// The bare repository on disk.
@@ -197,17 +205,17 @@ async fn answer(State(desk): State<Arc<Mutex<Desk>>>, request: Request) -> Respo
     let (head, body) = request.into_parts();
     let body = axum::body::to_bytes(body, 64 << 20).await.unwrap();
     let target = head.uri.to_string();
-    let (root, fault) = {
+    let (root, user, fault) = {
         let mut desk = desk.lock().unwrap();
         desk.seen.push(Seen { target: target.clone(), bytes: body.len() });
         let fault = desk.fault.clone().filter(|(part, _)| target.contains(part)).map(|(_, fault)| fault);
-        (desk.root.clone(), fault)
+        (desk.root.clone(), desk.user, fault)
     };
     let plain = |status: u16, text: &str| {
         let builder = Response::builder().status(status).header("content-type", "text/plain");
         builder.body(Body::from(text.to_string())).unwrap()
     };
-    let expected = format!("Basic {}", STANDARD.encode(format!("x-access-token:{TOKEN}")));
+    let expected = format!("Basic {}", STANDARD.encode(format!("{user}:{TOKEN}")));
     let given = head.headers.get("authorization").map(|value| value.to_str().unwrap().to_string());
     match &fault {
         Some(Fault::Status(status, text)) => return plain(*status, text),

@@ -82,12 +82,11 @@ pub fn length(text: &str) -> Result<SignedDuration, Refusal> {
 }
 
 fn zone(text: &str) -> Result<TimeZone, Refusal> {
-    let known = || jiff::tz::db().available().map(|name| name.as_str().to_string()).collect::<Vec<_>>();
     // Names are compared without their case, but the case is what the pull request shows.
-    match TimeZone::get(text) {
-        Ok(zone) if !zone.is_unknown() => Ok(zone),
-        Ok(_) | Err(_) => {
-            let known = known();
+    match decide::zone::zone(text) {
+        Some(zone) => Ok(zone),
+        None => {
+            let known = decide::zone::names();
             let near = nearest(text, known.iter().map(String::as_str));
             let help = near.map_or("write one such as `Europe/Berlin` or `UTC`".to_string(), |near| {
                 format!("did you mean `{near}`?")

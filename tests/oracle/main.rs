@@ -70,13 +70,13 @@ fn zones_that_change() -> BTreeSet<String> {
         let moved = |at: &Timestamp| zone.to_offset(*at) != zone.to_offset(*at - jiff::SignedDuration::from_secs(1));
         found.into_iter().any(|at| moved(&at))
     };
-    let names = jiff::tz::db().available().map(|name| name.as_str().to_string());
-    names.filter(|name| changes(&TimeZone::get(name).unwrap())).collect()
+    let names = decide::zone::names().into_iter();
+    names.filter(|name| changes(&decide::zone::zone(name).unwrap())).collect()
 }
 
 /// The offsets of a zone of jiff over the same time.
 fn offsets(zone: &str, theirs: &[(i64, i32)]) -> Vec<(i64, i32)> {
-    let zone = TimeZone::get(zone).unwrap();
+    let zone = decide::zone::zone(zone).unwrap();
     let begin = instant(theirs[0].0);
     let mut offsets = vec![(begin.as_second(), zone.to_offset(begin).seconds())];
     let end = instant(theirs[theirs.len() - 1].0);

@@ -11,7 +11,6 @@ use decide::selector::Selector;
 use decide::snapshot::Cluster;
 use decide::window::{ClosedDays, Range, Windows};
 use decide::{ClusterName, PluginName, TierName};
-use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::merges::Hand;
@@ -251,5 +250,5 @@ fn windows(rng: &mut Rng, narrow: bool) -> Windows {
         Vec::new()
     };
     let room = if rng.chance(20) { SignedDuration::from_mins(30) } else { SignedDuration::ZERO };
-    Windows { open, closed, room, ..Windows::always(TimeZone::get(zone).unwrap()) }
+    Windows { open, closed, room, ..Windows::always(decide::zone::zone(zone).unwrap()) }
 }

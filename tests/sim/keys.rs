@@ -259,5 +259,5 @@ fn by_cron(rng: &mut Rng) -> Windows {
 }
 
 fn zone(rng: &mut Rng) -> TimeZone {
-    TimeZone::get(rng.name(&["Europe/Berlin", "America/New_York", "Asia/Kolkata"])).unwrap()
+    decide::zone::zone(rng.name(&["Europe/Berlin", "America/New_York", "Asia/Kolkata"])).unwrap()
 }

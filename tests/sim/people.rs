@@ -2,12 +2,12 @@
 
 use decide::model::{Freeze, Merge};
 use decide::snapshot::{Breaking, BreakingFact, CommandKind, MissingValue, ReviewVerdict};
-use decide::{Digest, Person, PluginName, TierName};
+use decide::{Digest, Person, PluginName, Sha, TierName};
 use jiff::SignedDuration;
 use semver::Version;
 
 use crate::fleet::{self, Condition};
-use crate::pulls::{BOT, OTHER_BOT, OWNERS, STRANGER, WRITER};
+use crate::pulls::{BOT, OTHER_BOT, OWNERS, PullRequest, STRANGER, WRITER};
 use crate::releases::Published;
 use crate::scenario::{Happening, Mode, Opinion};
 use crate::world::{Absence, Due, Spot, World};
@@ -277,6 +277,12 @@ pub fn push_to_branch(world: &mut World, number: u64) {
     pull.last_pusher = pusher;
     world.note(format!("{pusher} pushes {} to the branch of #{number}", &head[..7]));
     world.new_head(number, head);
+}
+
+/// Of what people push every other commit leaves the versions alone, as whoever sets a value does.
+pub fn added_to(world: &World, pull: &PullRequest) -> Option<Sha> {
+    let added = !pull.ours && world.luck(&["added", &pull.head]).chance(50);
+    pull.bot_heads.last().filter(|_| added).map(|ours| Sha::from(ours.as_str()))
 }
 
 pub fn merge_by_hand(world: &mut World, number: u64) {

@@ -249,15 +249,9 @@ impl PullRequest {
             landing: self.landing(world),
             notices: self.notices.clone(),
             labelled: Read::Known(self.labelled),
-            added_to: self.added_to(world),
+            added_to: crate::people::added_to(world, self),
             rebase: false,
         }
-    }
-
-    /// Of what people push every other commit leaves the versions alone, as whoever sets a value does.
-    fn added_to(&self, world: &World) -> Option<Sha> {
-        let added = !self.ours && world.luck(&["added", &self.head]).chance(50);
-        self.bot_heads.last().filter(|_| added).map(|ours| Sha::from(ours.as_str()))
     }
 
     /// What else than reviews the branch rules ask for: some pull requests lack it for a while.

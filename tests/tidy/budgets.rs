@@ -11,7 +11,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("clock", 50),
     ("command", 200),
     ("compare", 1_620),
-    ("decide", 10_870),
+    ("decide", 10_890),
     ("demo", 14_400),
     ("edit", 3_640),
     ("git", 2_130),

@@ -23,7 +23,7 @@ pub use schedule::{Schedule, ScheduleError};
 #[serde(deny_unknown_fields)]
 pub struct Windows {
     /// The IANA zone; an unknown one is an error where the file is read, never UTC.
-    #[serde(with = "jiff::fmt::serde::tz::required")]
+    #[serde(with = "crate::zone")]
     pub zone: TimeZone,
     /// Ranges of local time. Without any, and without cron windows, always open but for `closed`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -11,7 +11,7 @@ mod edges;
 
 fn windows(zone: &str, open: &[(&[u8], u16, u16)]) -> Windows {
     let open = open.iter().map(|(days, from, to)| Range { days: days.to_vec(), from: *from, to: *to }).collect();
-    Windows { open, ..Windows::always(TimeZone::get(zone).unwrap()) }
+    Windows { open, ..Windows::always(crate::zone::zone(zone).unwrap()) }
 }
 
 fn at(text: &str) -> Timestamp {
@@ -171,7 +171,7 @@ fn changes_agree_with_a_walk_by_the_minute() {
 
 fn cron(zone: &str, schedule: &str, minutes: i64) -> Windows {
     let cron = Cron { cron: schedule.parse().unwrap(), lasts: SignedDuration::from_mins(minutes) };
-    Windows { cron: vec![cron], ..Windows::always(TimeZone::get(zone).unwrap()) }
+    Windows { cron: vec![cron], ..Windows::always(crate::zone::zone(zone).unwrap()) }
 }
 
 /// Instants at which a window is open, those at which it is not, and openings after some.
@@ -334,7 +334,7 @@ fn closed_days_that_touch_or_overlap_end_with_the_last() {
 /// Toronto, 1919: on 30 March clocks went from 23:30 to 00:30. The next day began with that.
 #[test]
 fn f35_a_midnight_that_clocks_skip_begins_its_day_when_they_skip_it() {
-    let zone = || TimeZone::get("America/Toronto").unwrap();
+    let zone = || crate::zone::zone("America/Toronto").unwrap();
     let (from, to) = ("1919-03-31".parse().unwrap(), "1919-03-31".parse().unwrap());
     let closed = Windows { closed: vec![ClosedDays { from, to, why: "".into() }], ..Windows::always(zone()) };
     let noon = "1919-03-30T17:00:00Z";

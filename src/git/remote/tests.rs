@@ -242,15 +242,17 @@ fn errors_say_what_to_do_and_never_hold_the_token() {
         !format!("{error} {error:?} {wrong:?}").contains("canary") && !error.to_string().contains(encoded),
         "{error}"
     );
+    let other = Access { user: Some("gitlab+deploy-token-7".to_string()), ..server.access() };
+    assert!(matches!(store.tip(&other, "main"), Err(GitError::Denied { .. })), "a password is its user's");
     let none = Access { token: None, ..server.access() };
     assert!(matches!(store.tip(&none, "main"), Err(GitError::Denied { .. })));
     let base = store.fetch(&server.access(), "main", Some(1)).unwrap().unwrap();
     let commit = store.commit(&draft(&base, "a", "1")).unwrap();
     assert!(matches!(store.push(&wrong, "main", &commit, Some(&base)), Err(GitError::Denied { .. })));
-    let nobody = Access { url: "http://127.0.0.1:1/x.git".to_string(), token: None };
+    let nobody = Access { url: "http://127.0.0.1:1/x.git".to_string(), user: None, token: None };
     assert!(store.tip(&nobody, "main").unwrap_err().passes());
     for url in ["ssh://git@host/x", "fleet.git", "https://u:canary@host/x", "https://host/x?t=canary"] {
-        let error = store.tip(&Access { url: url.to_string(), token: None }, "main").unwrap_err();
+        let error = store.tip(&Access { url: url.to_string(), user: None, token: None }, "main").unwrap_err();
         assert!(matches!(&error, GitError::Malformed { .. }) && !error.to_string().contains("canary"), "{error}");
     }
     store.limits.advertised = 100;

@@ -146,11 +146,12 @@ impl Mirror {
         &self,
         work: impl FnOnce(&Store, &Access) -> Result<T, GitError> + Send + 'static,
     ) -> Result<T, SourceError> {
-        let token = self.net.login(&self.url)?.map(|found| match found.login {
-            Login::Basic { password, user: _ } => password,
-            Login::Bearer(token) | Login::Identity(token) => token,
-        });
-        let access = Access { url: self.url.to_string(), token };
+        let (user, token) = match self.net.login(&self.url)?.map(|found| found.login) {
+            Some(Login::Basic { user, password }) => (Some(user), Some(password)),
+            Some(Login::Bearer(token) | Login::Identity(token)) => (None, Some(token)),
+            None => (None, None),
+        };
+        let access = Access { url: self.url.to_string(), user, token };
         let store = Arc::clone(&self.store);
         let work = move || work(&store.lock().unwrap_or_else(PoisonError::into_inner), &access);
         let done = tokio::task::spawn_blocking(work).await;

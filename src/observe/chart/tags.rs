@@ -119,7 +119,7 @@ mod tests {
 
     impl World {
         fn new() -> Self {
-            let server = Server::start();
+            let server = Server::start_for("gitlab+deploy-token-7");
             let net = net_to(&server, &[]);
             Self { runtime: Runtime::new().unwrap(), server, net, folder: tempfile::tempdir().unwrap() }
         }

@@ -195,7 +195,7 @@ pub(crate) fn written(entries: &[(&str, &str)]) -> tempfile::NamedTempFile {
 #[allow(clippy::unwrap_used)]
 pub(crate) fn net_to(server: &crate::git::testing::Server, hosts: &[String]) -> super::Net {
     let host = server.url.strip_prefix("http://").unwrap().split('/').next().unwrap().to_string();
-    let auth = STANDARD.encode(format!("anybody:{}", crate::git::testing::TOKEN));
+    let auth = STANDARD.encode(format!("{}:{}", server.user, crate::git::testing::TOKEN));
     // It is read again at each use.
     let (_, path) = written(&[(&host, &format!("\"auth\": \"{auth}\""))]).keep().unwrap();
     let allow = [&[host], hosts].concat();

@@ -2,7 +2,6 @@
 //! proptest. Examples stand beside the code in `decide`.
 
 use decide::window::{ClosedDays, Schedule, Windows, all_open};
-use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 use proptest::prelude::*;
 
@@ -52,7 +51,7 @@ prop_compose! {
         closed in prop::collection::vec(closed(), 0..3),
         room in prop_oneof![3 => Just(0i64), 1 => 1i64..300],
     ) -> Windows {
-        Windows { zone: TimeZone::get(zone).unwrap(), open, cron, closed, room: SignedDuration::from_mins(room) }
+        Windows { zone: decide::zone::zone(zone).unwrap(), open, cron, closed, room: SignedDuration::from_mins(room) }
     }
 }
 
@@ -139,7 +138,7 @@ proptest! {
     #[test]
     fn eight_hours_are_eight_hours(zone in prop::sample::select(ZONES), hour in 0u8..24, from in instants()) {
         let cron = Cron { cron: format!("30 {hour} * * *").parse().unwrap(), lasts: SignedDuration::from_hours(8) };
-        let windows = Windows { cron: vec![cron], ..Windows::always(TimeZone::get(zone).unwrap()) };
+        let windows = Windows { cron: vec![cron], ..Windows::always(decide::zone::zone(zone).unwrap()) };
         let from = windows.closes(from).unwrap_or(from);
         let opens = windows.next_open(from).unwrap();
         prop_assert_eq!(windows.closes(opens).unwrap().duration_since(opens), SignedDuration::from_hours(8));

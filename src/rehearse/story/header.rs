@@ -251,9 +251,9 @@ impl<'a> Head<'a> {
 
 fn zone(cursor: &mut Cursor<'_>) -> Result<TimeZone, Problem> {
     let word = cursor.need("a zone", "such as `Europe/Berlin`")?;
-    match TimeZone::get(word.text) {
-        Ok(zone) if !zone.is_unknown() => Ok(zone),
-        Ok(_) | Err(_) => Err(word.wrong("is not a time zone", "write one such as `Europe/Berlin` or `UTC`")),
+    match decide::zone::zone(word.text) {
+        Some(zone) => Ok(zone),
+        None => Err(word.wrong("is not a time zone", "write one such as `Europe/Berlin` or `UTC`")),
     }
 }
 

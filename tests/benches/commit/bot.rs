@@ -36,7 +36,7 @@ fn ms(begun: Instant) -> f64 {
 }
 
 fn access(url: &str) -> Access {
-    Access { url: url.to_string(), token: None }
+    Access { url: url.to_string(), user: None, token: None }
 }
 
 fn fetch(folder: &str, url: &str) -> String {
