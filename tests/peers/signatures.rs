@@ -89,7 +89,7 @@ async fn a37_signatures_by_keys_lie_beside_a_chart() {
 /// In the form of cosign 3 (a bundle among what refers to the chart), and in the one before.
 #[tokio::test(flavor = "multi_thread")]
 async fn a37_signatures_without_a_key_name_who_signed() {
-    let pushed = Pushed::new(9).await;
+    let pushed = Pushed::new(12).await;
     let identity = |at: usize| WORKFLOW.replace("{version}", &format!("1.{at}.0"));
     let signed = |at: usize, more: Value| {
         let mut given = json!({"identity": identity(at), "issuer": ISSUER});
@@ -107,10 +107,13 @@ async fn a37_signatures_without_a_key_name_who_signed() {
         signed(6, json!({"by": "expired"})),
         signed(7, json!({"about": pushed.digest(0)})),
         signed(8, json!({"statement": "https://cosign.sigstore.dev/attestation/vuln/v1"})),
+        signed(9, json!({"by": "key"})),
+        signed(10, json!({"by": "key", "logged": true})),
+        signed(11, json!({"by": "key", "about": pushed.digest(0)})),
     ]);
-    let root = script(node(), "sigstore.mjs", &steps);
+    let made = script(node(), "sigstore.mjs", &steps);
     let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), root.to_string()).unwrap();
+    std::fs::write(file.path(), made["root"].to_string()).unwrap();
     let trust = Arc::new(Trust::open(file.path()).unwrap());
     let keyless = Keyless { identity: WORKFLOW.to_owned(), issuer: ISSUER.to_owned() };
     let signers = Signers { signed: Signed { keys: None, keyless: Some(keyless.clone()) }, trust };
@@ -138,6 +141,19 @@ async fn a37_signatures_without_a_key_name_who_signed() {
     // Sigstore's own root knows nothing of these authorities, and a key is not theirs.
     let public = Signers { trust: Arc::new(Trust::pinned().unwrap()), ..signers.clone() };
     assert!(pushed.says(0, &public).await.is_err() && pushed.says(1, &public).await.is_err());
-    let key = "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEyyUSBEJCQkJCQkJCQkJCQkJCQkJCQkI=\n-----END PUBLIC KEY-----\n";
-    assert!(pushed.says(0, &by_keys(key)).await.is_err() && pushed.says(1, &by_keys(key)).await.is_err());
+    // A bundle by a key, as cosign 3 makes one, is that key's and nobody's certificate.
+    let key = made["key"].as_str().unwrap();
+    for (at, said) in [(9, Ok(())), (10, Ok(())), (11, Err("its signature is about another digest"))] {
+        assert_eq!(pushed.says(at, &by_keys(key)).await, said.map_err(String::from), "{at}");
+    }
+    assert!(pushed.says(9, &signers).await.is_err(), "there is no certificate");
+    let either = Signed { keys: Some(key.to_owned()), ..signers.signed.clone() };
+    let either = Signers { signed: either, ..signers.clone() };
+    assert_eq!((pushed.says(0, &either).await, pushed.says(9, &either).await), (Ok(()), Ok(())));
+    for at in [0, 1] {
+        assert!(pushed.says(at, &by_keys(key)).await.is_err(), "{at} is not signed by that key");
+    }
+    let keys = script(python(), "cosign.py", &json!([pushed.step(8, json!({"keys": ["theirs"]}))]));
+    let theirs = by_keys(keys["theirs"].as_str().unwrap());
+    assert!(pushed.says(9, &theirs).await.is_err_and(|why| why.contains("another key")));
 }

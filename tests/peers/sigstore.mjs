@@ -1,7 +1,8 @@
 // Signs what lies in a registry without a key, as cosign does: with Sigstore's own client for JavaScript, and with its
-// stand-ins for the authority and the logs. A list of steps as JSON on stdin, the root of trust on stdout.
+// stand-ins for the authority and the logs; by a key where a step says so. A list of steps as JSON on stdin, the root of
+// trust and the key on stdout.
 
-import { createHash, generateKeyPairSync } from 'node:crypto'
+import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { text } from 'node:stream/consumers'
 import { join } from 'node:path'
@@ -29,6 +30,7 @@ const authorities = {
     strange: await initializeCA(key('P-384'), ctlog),
 }
 const log = await initializeTLog(LOG, key('P-256'))
+const own = key('P-256')
 
 // What Rekor keeps of an envelope is hashes; the stand-in would keep what was proposed.
 function kept(entry) {
@@ -51,7 +53,13 @@ async function answers(authority) {
     nock(LOG).post('/api/v1/log/entries').reply(async (_, body) => [201, await log.log(kept(body)), { 'content-type': 'application/json' }])
 }
 
-function options({ identity, issuer }) {
+function options({ identity, issuer, by, logged }) {
+    if (by === 'key') {
+        const publicKey = own.publicKey.export({ format: 'pem', type: 'spki' })
+        const signature = (data) => sign('sha256', data, own.privateKey)
+        const signer = { sign: async (data) => ({ signature: signature(data), key: { $case: 'publicKey', publicKey, hint: 'own' } }) }
+        return { signer, witnesses: logged ? [new RekorWitness({ rekorBaseURL: LOG, entryType: 'dsse' })] : [] }
+    }
     const part = (value) => Buffer.from(JSON.stringify(value)).toString('base64url')
     const token = `${part({ alg: 'none' })}.${part({ sub: identity, workflow_ref: identity, iss: issuer })}.x`
     const signer = new FulcioSigner({ fulcioBaseURL: AUTHORITY, identityProvider: { getToken: async () => token } })
@@ -117,7 +125,7 @@ for (const step of JSON.parse(await text(process.stdin))) {
     const base = `http://${step.host}/v2/${step.repository}`
     // A certificate is good for ten minutes.
     const expired = new Date(Date.now() - 3_600_000)
-    await answers(step.by === 'expired' ? await initializeCA(root, ctlog, expired) : authorities[step.by ?? 'ours'])
+    await answers(step.by === 'expired' ? await initializeCA(root, ctlog, expired) : authorities[step.by] ?? authorities.ours)
     if (step.form === 'simple') {
         await simple(step, base)
     } else {
@@ -133,7 +141,7 @@ const instance = (url, known, id) => ({
     baseUrl: url, hashAlgorithm: 'SHA2_256', logId: { keyId: base64(id) },
     publicKey: { rawBytes: base64(known), keyDetails: 'PKIX_ECDSA_P256_SHA_256', validFor: since },
 })
-console.log(JSON.stringify({
+const trusted = {
     mediaType: 'application/vnd.dev.sigstore.trustedroot+json;version=0.1',
     tlogs: [instance(LOG, log.publicKey, createHash('sha256').update(log.publicKey).digest())],
     ctlogs: [instance('https://ctfe.example', ctlog.publicKey, Buffer.from(ctlog.logID.buffer ?? ctlog.logID))],
@@ -142,4 +150,5 @@ console.log(JSON.stringify({
         certChain: { certificates: [{ rawBytes: base64(authorities.ours.rootCertificate) }] },
     }],
     timestampAuthorities: [],
-}))
+}
+console.log(JSON.stringify({ root: trusted, key: own.publicKey.export({ format: 'pem', type: 'spki' }) }))

@@ -21,7 +21,7 @@ const CERTIFICATE: &str = "dev.sigstore.cosign/certificate";
 const LOG: &str = "dev.sigstore.cosign/bundle";
 /// What a bundle is, whatever its version.
 const BUNDLE: &str = "application/vnd.dev.sigstore.bundle";
-/// What cosign before 2.6 called its bundles in the list of what refers to a chart.
+/// What some releases of cosign 2 call their bundles in the list of what refers to a chart (sigstore/cosign#4422).
 const EMPTY: &str = "application/vnd.oci.empty.v1+json";
 const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 const MAX_INDEX: usize = 1024 * 1024;

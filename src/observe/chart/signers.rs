@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use anyhow::Context as _;
 use aws_lc_rs::signature::{
     ECDSA_P256_SHA256_ASN1, ECDSA_P384_SHA256_ASN1, ED25519, RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey,
     VerificationAlgorithm,
@@ -13,8 +14,8 @@ use base64::engine::general_purpose::STANDARD;
 use decide::{Digest, Version};
 use serde_json::{Value, json};
 use sigstore_verify::trust_root::{SIGSTORE_PRODUCTION_TRUSTED_ROOT, TrustedRoot};
-use sigstore_verify::types::{Bundle, DerPublicKey, Sha256Hash, SignatureContent};
-use sigstore_verify::{Error, PublicKeyVerificationPolicy, VerificationPolicy, Verifier};
+use sigstore_verify::types::{Bundle, Sha256Hash, SignatureContent, Statement};
+use sigstore_verify::{Error, VerificationPolicy, Verifier};
 
 use super::found::sha256;
 use crate::policy::wiring::{Keyless, Signed};
@@ -23,6 +24,10 @@ use crate::policy::wiring::{Keyless, Signed};
 const TYPE: &str = "cosign container image signature";
 /// What a statement that cosign signs says it is, since version 3. Others are attestations, of an SBOM or a scan.
 const STATEMENT: &str = "https://sigstore.dev/cosign/sign/v1";
+
+const IN_TOTO: &str = "application/vnd.in-toto+json";
+const OTHER_KEY: &str = "it is signed by another key than the policy has";
+const OTHER_DIGEST: &str = "its signature is about another digest";
 
 /// A root of trust: whose certificates and logs are believed.
 pub struct Trust {
@@ -62,7 +67,6 @@ impl Trust {
     /// # Errors
     /// Names the file and what is wrong with it.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
-        use anyhow::Context as _;
         let told = || format!("{}: the root of trust", path.display());
         let text = std::fs::read_to_string(path).with_context(told)?;
         Self::read(&text).with_context(told)
@@ -96,20 +100,17 @@ impl Signers {
         let hash = digest.as_str().strip_prefix("sha256:").unwrap_or_default();
         let hash = Sha256Hash::from_hex(hash).map_err(|error| strange(&error))?;
         // Anything else that is signed about this digest may say that it is bad.
-        let SignatureContent::DsseEnvelope(envelope) = &bundle.content else {
-            return Err("what is signed is no statement of cosign".to_string());
-        };
-        let statement: Value = serde_json::from_slice(envelope.payload.as_bytes()).unwrap_or_default();
-        if statement.get("predicateType").and_then(Value::as_str) != Some(STATEMENT) {
-            return Err("what is signed is no statement of cosign".to_string());
+        let none = || "what is signed is no statement of cosign".to_string();
+        let SignatureContent::DsseEnvelope(envelope) = &bundle.content else { return Err(none()) };
+        let statement: Statement = serde_json::from_slice(envelope.payload.as_bytes()).map_err(|_| none())?;
+        if envelope.payload_type != IN_TOTO || statement.predicate_type != STATEMENT {
+            return Err(none());
         }
         let Signed { keys, keyless } = &self.signed;
+        // By a key it may be in no log, as a signature of the form before.
         let by_key = keys.as_deref().map(|keys| {
-            let tried = public_keys(keys).into_iter().map(|key| {
-                let policy = PublicKeyVerificationPolicy::new(DerPublicKey::new(key)).skip_tlog_unsafe();
-                self.trust.verifier.verify(hash, &bundle, &policy).map(drop).map_err(|error| told(&error))
-            });
-            tried.reduce(|one, other| one.or(other)).unwrap_or_else(|| Err(OTHER_KEY.to_string()))
+            by_key(keys, &envelope.pae(), envelope.signature.sig.as_bytes())?;
+            if statement.matches_sha256(&hash) { Ok(()) } else { Err(OTHER_DIGEST.to_string()) }
         });
         let by_certificate = keyless.as_ref().map(|keyless| {
             let policy = self.trust.policy(&identity(keyless, version), &keyless.issuer);
@@ -128,8 +129,6 @@ impl Signers {
         verified.map(drop).map_err(|error| told(&error))
     }
 }
-
-const OTHER_KEY: &str = "it is signed by another key than the policy has";
 
 /// One of the two suffices; none asked for is none given.
 fn either(by_key: Option<Result<(), String>>, by_certificate: Option<Result<(), String>>) -> Result<(), String> {
@@ -176,7 +175,7 @@ fn says(payload: &[u8], digest: &Digest) -> Result<(), String> {
         return Err("what is signed is no text of cosign".to_string());
     }
     if says("/critical/image/docker-manifest-digest") != Some(digest.as_str()) {
-        return Err("its signature is about another digest".to_string());
+        return Err(OTHER_DIGEST.to_string());
     }
     Ok(())
 }

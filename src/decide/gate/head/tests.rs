@@ -12,6 +12,11 @@ fn lack(rule: &str, why: &str) -> Vec<UnmetRule> {
     vec![UnmetRule { rule: rule.to_string(), why: why.to_string() }]
 }
 
+/// The one required check is in this state.
+fn checked(world: &mut Snapshot, state: CheckState) {
+    edit(world, |pull| pull.checks = Read::Known(vec![RequiredCheck { name: "e2e".into(), state }]));
+}
+
 #[test]
 fn f08_f09_f18_only_our_own_green_head_merges() {
     table(
@@ -52,10 +57,7 @@ fn f08_f09_f18_only_our_own_green_head_merges() {
                 "added to, and red",
                 |w| {
                     added(w);
-                    edit(w, |pull| {
-                        pull.checks =
-                            Read::Known(vec![RequiredCheck { name: "e2e".into(), state: CheckState::Failure }]);
-                    });
+                    checked(w, CheckState::Failure);
                 },
                 WAIT,
                 "required checks failed: e2e",
@@ -87,37 +89,12 @@ fn f08_f09_f18_only_our_own_green_head_merges() {
             ),
             (
                 "absent or running",
-                |w| {
-                    edit(w, |pull| {
-                        pull.checks =
-                            Read::Known(vec![RequiredCheck { name: "e2e".into(), state: CheckState::Pending }])
-                    })
-                },
+                |w| checked(w, CheckState::Pending),
                 WAIT,
                 "required checks are missing or running: e2e",
             ),
-            (
-                "red",
-                |w| {
-                    edit(w, |pull| {
-                        pull.checks =
-                            Read::Known(vec![RequiredCheck { name: "e2e".into(), state: CheckState::Failure }])
-                    })
-                },
-                WAIT,
-                "required checks failed: e2e",
-            ),
-            (
-                "green",
-                |w| {
-                    edit(w, |pull| {
-                        pull.checks =
-                            Read::Known(vec![RequiredCheck { name: "e2e".into(), state: CheckState::Success }])
-                    })
-                },
-                Verdict::Pass,
-                "every required check is green",
-            ),
+            ("red", |w| checked(w, CheckState::Failure), WAIT, "required checks failed: e2e"),
+            ("green", |w| checked(w, CheckState::Success), Verdict::Pass, "every required check is green"),
             (
                 "a conversation",
                 |w| edit(w, |pull| pull.lacks = lack("pull_request", "a conversation is not resolved")),
