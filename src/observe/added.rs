@@ -26,7 +26,8 @@ pub(super) async fn ask(context: &mut Context, base: &Base, pulls: &mut BTreeMap
     for (plugin, pulls) in pulls {
         for pull in pulls.iter_mut().filter(|pull| pull.state == PullState::Open) {
             let Some(ours) = left(context, plugin, pull) else { continue };
-            let key = (pull.head.clone(), ours.clone());
+            // Which places there are, the policy on the base branch says.
+            let key = (pull.head.clone(), ours.clone(), base.commit.clone());
             used.insert(key.clone());
             if !context.memory.added.contains_key(&key) {
                 match look(context, base, (plugin, &pull.tier), &key).await {
@@ -72,7 +73,7 @@ async fn look(
     context: &Context,
     base: &Base,
     (plugin, tier): (&PluginName, &TierName),
-    (head, ours): &(Sha, Sha),
+    (head, ours, _): &(Sha, Sha, Sha),
 ) -> Result<bool, String> {
     let Read::Known(clusters) = &base.clusters else { return Err("the inventory was not read".to_string()) };
     let of_tier = base.spots.get(&(plugin.clone(), tier.clone())).into_iter().flatten();

@@ -101,8 +101,9 @@ pub struct Memory {
     pub boxes: BTreeMap<PullNumber, String>,
     /// The paths that the heads of open pull requests change.
     pub differences: super::difference::Known,
-    /// Whether people who put a commit on top of one of ours left every version as it is, by the two.
-    pub added: BTreeMap<(Sha, Sha), bool>,
+    /// Whether people who put a commit on top of one of ours left every version as it is, by the two and by the commit of
+    /// the policy.
+    pub added: BTreeMap<(Sha, Sha, Sha), bool>,
 }
 
 /// One chart source and what it said last.

@@ -24,7 +24,6 @@ use crate::policy::wiring::{Keyless, Signed};
 const TYPE: &str = "cosign container image signature";
 /// What a statement that cosign signs says it is, since version 3. Others are attestations, of an SBOM or a scan.
 const STATEMENT: &str = "https://sigstore.dev/cosign/sign/v1";
-
 const IN_TOTO: &str = "application/vnd.in-toto+json";
 const OTHER_KEY: &str = "it is signed by another key than the policy has";
 const OTHER_DIGEST: &str = "its signature is about another digest";
