@@ -61,20 +61,33 @@ impl Secrets {
 /// # Errors
 /// Says what the operator has to do.
 pub fn beside(folder: &Path, name: &str) -> Result<Secret, String> {
-    let plain = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_' | b'.');
-    if name.starts_with('.') || name.is_empty() || !name.bytes().all(plain) {
-        return Err("`tokenFile` is the name of a file beside it, without a folder".to_string());
-    }
-    match read(&folder.join(name)) {
-        Ok(Some(text)) => return Ok(Secret::new(&text)),
-        Ok(None) => {}
-        Err(error) => return Err(format!("{name}: {error}")),
+    if let Some(text) = file_of(folder, name, "tokenFile")? {
+        return Ok(text);
     }
     let variable = format!("{PREFIX}{name}");
     let text = if name.contains(['-', '.']) { None } else { std::env::var(&variable).ok() };
     let text = text.filter(|text| !text.trim().is_empty());
     text.map(|text| Secret::new(&text))
         .ok_or_else(|| format!("there is no {name} beside it, or it is empty; nor is {variable} in the environment"))
+}
+
+/// What a file beside a connection holds that it names at this key.
+///
+/// # Errors
+/// Says what the operator has to do.
+pub fn file_beside(folder: &Path, name: &str, key: &str) -> Result<Secret, String> {
+    file_of(folder, name, key)?.ok_or_else(|| format!("there is no {name} beside it, or it is empty"))
+}
+
+fn file_of(folder: &Path, name: &str, key: &str) -> Result<Option<Secret>, String> {
+    let plain = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_' | b'.');
+    if name.starts_with('.') || name.is_empty() || !name.bytes().all(plain) {
+        return Err(format!("`{key}` is the name of a file beside it, without a folder"));
+    }
+    match read(&folder.join(name)) {
+        Ok(text) => Ok(text.map(|text| Secret::new(&text))),
+        Err(error) => Err(format!("{name}: {error}")),
+    }
 }
 
 fn read(file: &Path) -> std::io::Result<Option<String>> {

@@ -51,6 +51,21 @@ pub struct Parts {
     pub token: Option<String>,
 }
 
+/// What a kubeconfig takes from files that lie beside it, or those files' names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Beside<T> {
+    /// The token of its user (`tokenFile`).
+    pub token: Option<T>,
+    /// Who has signed the server's certificate (`certificate-authority`), as a PEM.
+    pub authority: Option<T>,
+}
+
+impl<T> Default for Beside<T> {
+    fn default() -> Self {
+        Self { token: None, authority: None }
+    }
+}
+
 /// Why a kubeconfig is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused(String);
@@ -96,12 +111,12 @@ const SERVER: &str = "server";
 const AUTHORITY: &str = "certificate-authority-data";
 const UNVERIFIED: &str = "insecure-skip-tls-verify";
 const TOKEN_FILE: &str = "tokenFile";
+const AUTHORITY_FILE: &str = "certificate-authority";
 
 /// Keys that are refused, and why.
-const REFUSED: [(&str, &str); 14] = [
+const REFUSED: [(&str, &str); 13] = [
     ("exec", "it would start a process; use a token or a client certificate"),
     ("auth-provider", "it would start a process; use a token or a client certificate"),
-    ("certificate-authority", "it names another file; use `certificate-authority-data`"),
     ("client-certificate", "it names another file; use `client-certificate-data`"),
     ("client-key", "it names another file; use `client-key-data`"),
     ("proxy-url", "connections go straight to the server"),
@@ -119,28 +134,27 @@ impl Connection {
     /// Reads the connection of the current context, or of the only one. `insecure_http` names hosts that may be
     /// reached over plain http, or without a check of their certificate.
     pub fn read(text: &[u8], insecure_http: &[String]) -> Result<Self, Refused> {
-        Self::read_with(text, None, insecure_http)
+        Self::read_with(text, Beside::default(), insecure_http)
     }
 
-    /// The same with the token that its `tokenFile` names.
-    pub fn read_with(text: &[u8], named: Option<Secret>, insecure_http: &[String]) -> Result<Self, Refused> {
+    /// The same with what it names.
+    pub fn read_with(text: &[u8], beside: Beside<Secret>, insecure_http: &[String]) -> Result<Self, Refused> {
         let file = parsed(text)?;
         let (cluster, user) = cluster_and_user(&file)?;
-        known("cluster", cluster, &[SERVER, AUTHORITY, UNVERIFIED, "extensions", "disable-compression"])?;
+        known(
+            "cluster",
+            cluster,
+            &[SERVER, AUTHORITY, AUTHORITY_FILE, UNVERIFIED, "extensions", "disable-compression"],
+        )?;
         known("user", user, &["token", TOKEN_FILE, "client-certificate-data", "client-key-data", "extensions"])?;
-        let token = match (field(user, "token")?, field(user, TOKEN_FILE)?, named) {
-            (token, None, _) => token,
-            (Some(_), Some(_), _) => return refuse(format!("its user has `token` and `{TOKEN_FILE}`; keep one")),
-            (None, Some(_), Some(named)) => Some(named.reveal().to_string()),
-            (None, Some(_), None) => {
-                return refuse(format!("`{TOKEN_FILE}` of its user is not used: it names another file; use `token`"));
-            }
-        };
+        let token = one_of("user", user, "token", (TOKEN_FILE, beside.token))?;
+        let pem = beside.authority.map(|pem| Secret::new(&STANDARD.encode(pem.reveal())));
+        let authority = one_of("cluster", cluster, AUTHORITY, (AUTHORITY_FILE, pem))?;
         let parts = Parts {
             server: field(cluster, SERVER)?,
             server_name: None,
             unverified: unverified(cluster)?,
-            authority: field(cluster, AUTHORITY)?,
+            authority,
             certificate: field(user, "client-certificate-data")?,
             key: field(user, "client-key-data")?,
             token,
@@ -149,13 +163,17 @@ impl Connection {
         Self::of(parts, &names, insecure_http)
     }
 
-    /// The name of a token that is kept elsewhere; none where there is none, or the file cannot be read.
-    pub fn token_name(text: &[u8]) -> Option<String> {
-        // Most files hold their token, and each is looked at with each question.
-        text.windows(TOKEN_FILE.len()).any(|part| part == TOKEN_FILE.as_bytes()).then_some(())?;
-        let file = parsed(text).ok()?;
-        let (_, user) = cluster_and_user(&file).ok()?;
-        field(user, TOKEN_FILE).ok()?
+    /// The names of what is kept elsewhere; none where there is none, or the file cannot be read.
+    pub fn names(text: &[u8]) -> Beside<String> {
+        // Most files hold all that they need, and each is looked at with each question.
+        let has = |key: &str| text.windows(key.len()).any(|part| part == key.as_bytes());
+        if !has(TOKEN_FILE) && !has(AUTHORITY_FILE) {
+            return Beside::default();
+        }
+        let Ok(file) = parsed(text) else { return Beside::default() };
+        let Ok((cluster, user)) = cluster_and_user(&file) else { return Beside::default() };
+        let name = |body: &Body, key: &str| field(body, key).ok().flatten();
+        Beside { token: name(user, TOKEN_FILE), authority: name(cluster, AUTHORITY_FILE) }
     }
 
     /// The connection of these parts; `names` are what their source calls token, authority, certificate, key.
@@ -178,6 +196,23 @@ impl Connection {
             (Some(_), None, _) => refuse(format!("`{certificate}` without `{key}`")),
             (None, Some(_), _) => refuse(format!("`{key}` without `{certificate}`")),
             (Some(_), Some(_), _) | (None, None, Some(_)) => Ok(connection),
+        }
+    }
+}
+
+/// What stands at a key, or in the file that another key names.
+fn one_of(
+    what: &str,
+    body: &Body,
+    key: &str,
+    (file, beside): (&str, Option<Secret>),
+) -> Result<Option<String>, Refused> {
+    match (field(body, key)?, field(body, file)?, beside) {
+        (given, None, _) => Ok(given),
+        (Some(_), Some(_), _) => refuse(format!("its {what} has `{key}` and `{file}`; keep one")),
+        (None, Some(_), Some(beside)) => Ok(Some(beside.reveal().to_string())),
+        (None, Some(_), None) => {
+            refuse(format!("`{file}` of its {what} is not used: it names another file; use `{key}`"))
         }
     }
 }

@@ -107,15 +107,36 @@ fn a_token_is_there_once() {
     let of = |user: &str, named: Option<&str>| {
         let text = file(SERVER, user);
         let named = named.map(Secret::new);
-        Connection::read_with(text.as_bytes(), named, &[])
+        let beside = Beside { token: named, ..Beside::default() };
+        Connection::read_with(text.as_bytes(), beside, &[])
             .map(|connection| connection.token.unwrap().reveal().to_string())
     };
     assert_eq!(of("tokenFile: eu-1.token", Some("abc")).unwrap(), "abc");
     assert!(of("tokenFile: eu-1.token, token: t", Some("abc")).unwrap_err().to_string().contains("keep one"));
     assert!(of("tokenFile: eu-1.token", None).is_err(), "what a hub says names no file of the operator");
-    let name = |user: &str| Connection::token_name(file(SERVER, user).as_bytes());
+    let name = |user: &str| Connection::names(file(SERVER, user).as_bytes()).token;
     assert_eq!(name("tokenFile: eu-1.token").as_deref(), Some("eu-1.token"));
-    assert_eq!((name("token: tokenFile"), Connection::token_name(b"tokenFile: [")), (None, None));
+    assert_eq!((name("token: tokenFile"), Connection::names(b"tokenFile: [").token), (None, None));
+}
+
+#[test]
+fn an_authority_is_there_once() {
+    let of = |more: &str, pem: Option<&str>| {
+        let text = file(&format!("{SERVER}{more}"), "token: t");
+        let beside = Beside { authority: pem.map(Secret::new), ..Beside::default() };
+        Connection::read_with(text.as_bytes(), beside, &[]).map(|connection| connection.authority)
+    };
+    let pem = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----";
+    let named = ", certificate-authority: own.ca";
+    assert_eq!(of(named, Some(pem)).unwrap(), Some(STANDARD.encode(pem)));
+    assert!(of(named, Some("nothing")).unwrap_err().to_string().contains("not of a PEM"));
+    let both = format!("{named}, certificate-authority-data: {PEM}");
+    assert!(of(&both, Some(pem)).unwrap_err().to_string().contains("keep one"));
+    assert!(
+        of(named, None).unwrap_err().to_string().contains("it names another file; use `certificate-authority-data`")
+    );
+    let names = Connection::names(file(&format!("{SERVER}{named}"), "token: t").as_bytes());
+    assert_eq!((names.authority.as_deref(), names.token), (Some("own.ca"), None));
 }
 
 #[test]

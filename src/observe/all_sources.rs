@@ -42,7 +42,7 @@ pub(super) async fn ask(context: &mut Context, base: &Base, now: Timestamp) {
                 memory.checked = released::ask(checked, &hub, (policy, wiring), found, which, pace, now).await;
                 if let Some(source) = &memory.source {
                     let signatures = std::mem::take(&mut memory.signatures);
-                    let signers = wiring.signed.clone().map(|signed| Signers { signed, trust });
+                    let signers = wiring.signed.clone().map(|signed| Signers { signed, trust, now });
                     let (source, signers) = (source.as_ref(), signers.as_ref());
                     memory.signatures = signed::ask(signatures, source, signers, found, pace, now).await;
                     let compared = std::mem::take(&mut memory.compared);

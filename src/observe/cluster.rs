@@ -32,7 +32,7 @@ use self::get::{Words, get};
 use super::net::{Given, SHARED, causes};
 use crate::clock;
 use crate::inventory::ListedCluster;
-use crate::kubeconfig::Connection;
+use crate::kubeconfig::{Beside, Connection};
 use crate::secret::{self, Secret};
 use crate::signal::{Answer, Signal, Target, answer};
 
@@ -69,7 +69,7 @@ struct Shared {
 #[derive(Clone)]
 struct Open {
     text: Bytes,
-    token: Option<Secret>,
+    beside: Beside<Secret>,
     client: Client,
 }
 
@@ -84,8 +84,8 @@ struct File {
     /// Which one it is among all of them.
     key: String,
     text: Bytes,
-    /// The token that it names, which may be changed without it.
-    token: Option<Secret>,
+    /// What it names, which may be changed without it.
+    beside: Beside<Secret>,
 }
 
 /// The operator's folder has no usable connection of a name.
@@ -297,16 +297,16 @@ impl Clusters {
 
     async fn by_file(&self, credential: &str, found: Result<File, NoFile>) -> Result<Client, ReadError> {
         let no = |why: String| ReadError::NoConnection { credential: credential.to_string(), why };
-        let File { key, text, token } = found.map_err(|file| no(file.why))?;
+        let File { key, text, beside } = found.map_err(|file| no(file.why))?;
         let mut open = self.shared.open.lock().await;
-        if let Some(known) = open.get(&key).filter(|known| known.text == text && known.token == token) {
+        if let Some(known) = open.get(&key).filter(|known| known.text == text && known.beside == beside) {
             return Ok(known.client.clone());
         }
-        let config = Connection::read_with(&text, token.clone(), &self.insecure_http())
+        let config = Connection::read_with(&text, beside.clone(), &self.insecure_http())
             .and_then(|connection| config(&connection, self.shared.timeout))
             .map_err(|error| no(error.to_string()))?;
         let client = Client::try_from(config).map_err(|error| no(causes(&error)))?;
-        open.insert(key, Open { text, token, client: client.clone() });
+        open.insert(key, Open { text, beside, client: client.clone() });
         Ok(client)
     }
 
@@ -341,9 +341,12 @@ impl Clusters {
             return Err(no(format!("{credential}.yaml has {size} bytes, more than {MAX_KUBECONFIG}")));
         }
         let text = Bytes::from(tokio::fs::read(&path).await.map_err(wrong)?);
-        let token = Connection::token_name(&text).map(|name| secret::beside(&folder, &name)).transpose();
-        let token = token.map_err(|why| no(format!("{credential}.yaml: {why}")))?;
-        Ok(File { key, text, token })
+        let names = Connection::names(&text);
+        let wrong = |why: String| no(format!("{credential}.yaml: {why}"));
+        let token = names.token.map(|name| secret::beside(&folder, &name)).transpose().map_err(wrong)?;
+        let authority = names.authority.map(|name| secret::file_beside(&folder, &name, "certificate-authority"));
+        let beside = Beside { token, authority: authority.transpose().map_err(wrong)? };
+        Ok(File { key, text, beside })
     }
 
     /// The folder within the operator's that this repository has to itself or shares; none where the operator's is

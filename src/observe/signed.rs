@@ -28,8 +28,10 @@ struct Answer {
     /// Why its signature does not count; none = it is good.
     unsigned: Read<Option<String>>,
     asked: Timestamp,
-    /// How long it holds; twice as long each time.
+    /// How long a bad one holds; twice as long each time.
     holds: SignedDuration,
+    /// Until when a good one counts; none = without end.
+    until: Option<Timestamp>,
 }
 
 impl Signatures {
@@ -45,9 +47,11 @@ impl Signatures {
     }
 
     fn is_due(&self, found: &Found, now: Timestamp) -> bool {
-        let again = |answer: &Answer| {
-            let is_good = answer.unsigned == Read::Known(None);
-            !is_good && answer.asked.saturating_add(answer.holds).is_ok_and(|at| at <= now)
+        let again = |answer: &Answer| match answer.unsigned {
+            Read::Known(None) => answer.until.is_some_and(|until| until <= now),
+            Read::Known(Some(_)) | Read::Unread(_) => {
+                answer.asked.saturating_add(answer.holds).is_ok_and(|at| at <= now)
+            }
         };
         self.known(found).is_none_or(again)
     }
@@ -70,14 +74,14 @@ pub async fn ask(
     known.answers.retain(|version, _| found.contains_key(version));
     let due: Vec<&Found> = found.values().rev().filter(|found| known.is_due(found, now)).take(MOST).collect();
     for one in due {
-        let unsigned = match source.signed(one, signers).await {
-            Ok(Ok(())) => Read::Known(None),
-            Ok(Err(why)) => Read::Known(Some(why)),
-            Err(error) => Read::Unread(error.to_string()),
+        let (unsigned, until) = match source.signed(one, signers).await {
+            Ok(Ok(until)) => (Read::Known(None), until),
+            Ok(Err(why)) => (Read::Known(Some(why)), None),
+            Err(error) => (Read::Unread(error.to_string()), None),
         };
         let before = known.answers.get(&one.version).map(|answer| answer.holds * 2);
         let holds = before.unwrap_or(pace.first).clamp(pace.first, pace.last.max(pace.first));
-        let answer = Answer { digest: one.digest.clone(), unsigned, asked: now, holds };
+        let answer = Answer { digest: one.digest.clone(), unsigned, asked: now, holds, until };
         known.answers.insert(one.version.clone(), answer);
     }
     known

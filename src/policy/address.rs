@@ -48,6 +48,12 @@ scalar!(
 );
 
 scalar!(
+    /// OpenPGP keys.
+    OpenPgpKeys(String), "an OpenPGP key", openpgp_keys,
+    {"type": "string", "pattern": "BEGIN PGP PUBLIC KEY BLOCK", "maxLength": 100000}
+);
+
+scalar!(
     /// Whom a certificate of a signer names.
     Identity(String), "an identity such as `https://github.com/acme/charts/.github/workflows/release.yaml@refs/heads/main`", identity,
     {"type": "string", "maxLength": 1000,
@@ -187,6 +193,24 @@ fn public_keys(text: &str) -> Result<String, Refusal> {
         return Err(Refusal::new(why).help("write what is in cosign.pub, as a text of several lines (`cosign: |`)"));
     }
     Ok(text.to_string())
+}
+
+/// Keys whose signatures can be verified.
+fn openpgp_keys(text: &str) -> Result<String, Refusal> {
+    let help = match openpgp::certificates(text) {
+        Ok(_) if text.len() <= 100_000 => return Ok(text.to_string()),
+        Ok(_) => Refusal::new("it is longer than 100,000 characters")
+            .help("export it with `--export-options export-minimal`"),
+        Err(why @ openpgp::Refusal::Private) => {
+            Refusal::new(why.to_string()).help("revoke it, and write the public part of a new one")
+        }
+        Err(why @ openpgp::Refusal::Unusable(_)) => {
+            Refusal::new(why.to_string()).help("sign with a key of `gpg --quick-generate-key NAME rsa4096 sign`")
+        }
+        Err(why) => Refusal::new(format!("this is no OpenPGP key: {why}"))
+            .help("write what `gpg --armor --export NAME` prints, as a text of several lines (`pgp: |`)"),
+    };
+    Err(help)
 }
 
 /// What is compared letter by letter: a pattern would be one that nothing matches.

@@ -255,13 +255,15 @@ pub struct PluginWiring {
     pub signed: Option<Signed>,
 }
 
-/// Who may have signed a release by cosign: a signature by one of them suffices.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Who may have signed a release: a signature by one of them suffices.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Signed {
-    /// Public keys as PEM.
+    /// Public keys as PEM, of signatures by cosign.
     pub keys: Option<String>,
-    /// Whom a certificate names.
+    /// Whom a certificate of cosign names.
     pub keyless: Option<Keyless>,
+    /// OpenPGP keys in armor, of Helm's provenance files.
+    pub pgp: Option<String>,
 }
 
 /// Who signs without a key of their own (Sigstore).

@@ -12,6 +12,19 @@ def run(step):
         case "package":
             archive = helm_python.package(step["chart"], destination=step["into"])
             return {"archive": archive, "digest": helm_python.digest(archive)}
+        case "render":
+            try:
+                chart = helm_python.Chart.load(step["chart"])
+                return {"files": chart.render(step["values"], name="coldframe", namespace=step["namespace"])}
+            except helm_python.HelmError as error:
+                return {"error": str(error)}
+        case "sign":
+            return helm_python.sign(step["archive"], key=step["key"], keyring=step["keyring"])
+        case "verify":
+            try:
+                return {"good": bool(helm_python.verify(step["archive"], step["keyring"])["signed_by"])}
+            except helm_python.HelmError as error:
+                return {"good": False, "why": str(error)}
         case "index":
             return helm_python.repo_index_generate(step["folder"], base_url=step["url"])
         case "login":

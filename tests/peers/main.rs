@@ -8,6 +8,7 @@ mod charts;
 mod compare;
 #[path = "../replay/edits/corpus.rs"]
 mod corpus;
+mod deploy;
 mod edits;
 mod emulate;
 mod gfm;
@@ -16,6 +17,7 @@ mod graphql;
 mod openapi;
 mod peers;
 mod prometheus;
+mod provenance;
 mod recorder;
 mod rendered;
 mod renovate;

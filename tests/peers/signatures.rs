@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use coldframe::observe::chart::{Found, Signers, Source, Trust};
 use coldframe::policy::wiring::{Keyless, Signed};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::charts::{Shed, describe, oci, plain, registry};
@@ -50,13 +51,13 @@ impl Pushed {
     }
 
     async fn says(&self, at: usize, signers: &Signers) -> Result<(), String> {
-        self.source.signed(&self.found[at], signers).await.unwrap()
+        self.source.signed(&self.found[at], signers).await.unwrap().map(drop)
     }
 }
 
 fn by_keys(keys: &str) -> Signers {
-    let signed = Signed { keys: Some(keys.to_owned()), keyless: None };
-    Signers { signed, trust: Arc::new(Trust::pinned().unwrap()) }
+    let signed = Signed { keys: Some(keys.to_owned()), ..Signed::default() };
+    Signers { signed, trust: Arc::new(Trust::pinned().unwrap()), now: Timestamp::now() }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -116,7 +117,8 @@ async fn a37_signatures_without_a_key_name_who_signed() {
     std::fs::write(file.path(), made["root"].to_string()).unwrap();
     let trust = Arc::new(Trust::open(file.path()).unwrap());
     let keyless = Keyless { identity: WORKFLOW.to_owned(), issuer: ISSUER.to_owned() };
-    let signers = Signers { signed: Signed { keys: None, keyless: Some(keyless.clone()) }, trust };
+    let signed = Signed { keyless: Some(keyless.clone()), ..Signed::default() };
+    let signers = Signers { signed, trust, now: Timestamp::now() };
     for (at, says) in [
         (0, None),
         (1, None),

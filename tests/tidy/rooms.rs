@@ -10,8 +10,19 @@ const ORDER: [&str; 22] = [
 ];
 
 /// Rooms that are packages.
-pub const PACKAGES: [&str; 10] =
-    ["decide", "jsonpath", "edit", "parse", "kubeconfig", "inventory", "signal", "compare", "policy", "demo"];
+pub const PACKAGES: [&str; 11] = [
+    "decide",
+    "jsonpath",
+    "edit",
+    "parse",
+    "kubeconfig",
+    "inventory",
+    "signal",
+    "compare",
+    "openpgp",
+    "policy",
+    "demo",
+];
 
 /// Imports of a room that stands behind.
 pub fn imports_go_down(files: &[File]) -> Vec<String> {

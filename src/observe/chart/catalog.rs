@@ -11,7 +11,7 @@ use decide::snapshot::ChartBlock;
 use decide::{Sha, Version};
 use tokio::sync::Mutex;
 
-use super::found::{Answer, Contents, Defined, Found, Origin, Source, SourceError, sha256};
+use super::found::{Answer, Contents, Defined, Found, Origin, Source, SourceError, Verdict, sha256};
 use super::mirror::{Mirror, Mirrors};
 use super::signers::Signers;
 use super::source;
@@ -244,11 +244,7 @@ impl Source for Catalog {
         })
     }
 
-    fn signed<'a>(
-        &'a self,
-        found: &'a Found,
-        signers: &'a Signers,
-    ) -> Answer<'a, Result<Result<(), String>, SourceError>> {
+    fn signed<'a>(&'a self, found: &'a Found, signers: &'a Signers) -> Answer<'a, Result<Verdict, SourceError>> {
         Box::pin(async move {
             let Some((chart, below)) = found.definition.as_ref().and_then(|defined| defined.chart.as_ref()) else {
                 return Ok(Err("it installs no chart that could be signed".to_string()));

@@ -10,9 +10,9 @@ use http::StatusCode;
 use oci_client::manifest::OciImageManifest;
 use serde_json::Value;
 
-use super::found::{SourceError, proven, status};
+use super::found::{SourceError, Verdict, proven, status};
 use super::registry::Registry;
-use super::signers::{Signers, Simple};
+use super::signers::{NOBODY, Signers, Simple};
 
 /// What a layer of a signature is, and its annotations with the signature in base64, the certificate, the log's word.
 const PAYLOAD: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
@@ -40,17 +40,17 @@ pub(super) async fn signed(
     digest: &Digest,
     version: &Version,
     signers: &Signers,
-) -> Result<Result<(), String>, SourceError> {
-    let mut why = "nobody has signed it".to_string();
+) -> Result<Verdict, SourceError> {
+    let mut why = NOBODY.to_string();
     match simple(registry, digest, version, signers).await? {
-        Some(Ok(())) => return Ok(Ok(())),
+        Some(Ok(())) => return Ok(Ok(None)),
         Some(Err(other)) => why = other,
         None => {}
     }
     for manifest in bundles(registry, digest).await? {
         let Some(text) = bundle(registry, &manifest).await? else { continue };
         match signers.bundle(&text, digest, version) {
-            Ok(()) => return Ok(Ok(())),
+            Ok(()) => return Ok(Ok(None)),
             Err(other) => why = other,
         }
     }

@@ -9,6 +9,7 @@ use ::http::StatusCode;
 use bytes::Bytes;
 use decide::snapshot::ChartBlock;
 use decide::{Digest, Version};
+use jiff::Timestamp;
 use url::Url;
 
 use super::signers::Signers;
@@ -67,6 +68,9 @@ pub struct Origin {
     pub revision: Option<String>,
 }
 
+/// Until when a signature counts, none = without end; or why none does.
+pub type Verdict = Result<Option<Timestamp>, String>;
+
 /// A future that a trait object returns.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -86,12 +90,8 @@ pub trait Source: Send + Sync {
     fn contents<'a>(&'a self, found: &'a Found) -> Answer<'a, Result<Option<Contents>, SourceError>>;
 
     /// Whether one of these has signed a release that was found here, with the digest that was found with it; if not, why.
-    fn signed<'a>(
-        &'a self,
-        _found: &'a Found,
-        _signers: &'a Signers,
-    ) -> Answer<'a, Result<Result<(), String>, SourceError>> {
-        Box::pin(async { Ok(Err("signatures are read in OCI registries alone".to_string())) })
+    fn signed<'a>(&'a self, _found: &'a Found, _signers: &'a Signers) -> Answer<'a, Result<Verdict, SourceError>> {
+        Box::pin(async { Ok(Err("no signatures of tags are read".to_string())) })
     }
 }
 

@@ -10,12 +10,15 @@ use decide::Version;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, StatusCode};
 use tokio::sync::Mutex;
+use url::Url;
 
-use super::found::{Answer, Contents, Found, Source, SourceError, closed, is_closed, proven, status};
+use super::found::{Answer, Contents, Found, Source, SourceError, Verdict, closed, is_closed, proven, status};
 use super::index;
 use super::index::Entry;
+use super::provenance;
 use super::registry::credentials;
 use super::shared::{Index, Told};
+use super::signers::Signers;
 use crate::observe::net::{Net, plain};
 
 pub(super) struct Repository {
@@ -66,28 +69,49 @@ impl Repository {
     }
 
     async fn package_of(&self, found: &Found) -> Result<Option<Bytes>, SourceError> {
+        let Some(url) = self.address(found).await? else { return Ok(None) };
+        let body = self.get(&url, MAX_PACKAGE).await?;
+        body.map(|body| proven(&url, body, found.digest.as_ref())).transpose()
+    }
+
+    /// Where a package is.
+    async fn address(&self, found: &Found) -> Result<Option<Url>, SourceError> {
         let releases = self.known().await?;
         let Some(entry) = releases.get(found.version.as_str()) else { return Ok(None) };
         let malformed = |why: String| self.malformed(why);
         let named = entry.package().ok_or_else(|| malformed(format!("{} has no `urls`", found.version)))?;
         // Below the index, or an address of its own; a login goes to its own host alone.
-        let url =
-            self.index.url.join(named).map_err(|error| malformed(format!("`urls` of {}: {error}", found.version)))?;
-        self.net.check(&url)?;
+        let url = self.index.url.join(named);
+        url.map(Some).map_err(|error| malformed(format!("`urls` of {}: {error}", found.version)))
+    }
+
+    /// What is there; none where nothing is.
+    async fn get(&self, url: &Url, most: usize) -> Result<Option<Bytes>, SourceError> {
+        self.net.check(url)?;
         let mut headers = HeaderMap::new();
-        let login = self.net.login(&url)?;
+        let login = self.net.login(url)?;
         if let Some(value) = login.as_ref().and_then(|found| credentials(&found.login)) {
             headers.insert(AUTHORIZATION, value);
         }
-        let answer = self.net.get(&url, headers, MAX_PACKAGE).await?;
+        let answer = self.net.get(url, headers, most).await?;
         match answer.status {
-            StatusCode::OK => proven(&url, answer.body, found.digest.as_ref()).map(Some),
+            StatusCode::OK => Ok(Some(answer.body)),
             StatusCode::NOT_FOUND => Ok(None),
             _ if is_closed(&answer) => {
-                Err(closed(&url, &answer, login.as_ref().map(|found| found.file.as_path()), &self.net))
+                Err(closed(url, &answer, login.as_ref().map(|found| found.file.as_path()), &self.net))
             }
-            _ => Err(status(&url, &answer)),
+            _ => Err(status(url, &answer)),
         }
+    }
+
+    /// What the file beside a package says of it (`pkg/downloader/chart_downloader.go` in helm/helm).
+    async fn provenance_of(&self, found: &Found, signers: &Signers) -> Result<Verdict, SourceError> {
+        let (Some(digest), Some(mut url)) = (&found.digest, self.address(found).await?) else {
+            return Ok(Err("the index has no digest of it".to_string()));
+        };
+        url.set_path(&format!("{}.prov", url.path()));
+        let body = self.get(&url, provenance::MOST).await?;
+        Ok(signers.provenance(body.as_deref(), (&self.chart, &found.version), digest))
     }
 
     async fn read(&self, body: Arc<Bytes>) -> Result<BTreeMap<String, Entry>, SourceError> {
@@ -135,6 +159,10 @@ impl Source for Repository {
 
     fn contents<'a>(&'a self, found: &'a Found) -> Answer<'a, Result<Option<Contents>, SourceError>> {
         Box::pin(async { Ok(self.package_of(found).await?.map(Contents::of_chart)) })
+    }
+
+    fn signed<'a>(&'a self, found: &'a Found, signers: &'a Signers) -> Answer<'a, Result<Verdict, SourceError>> {
+        Box::pin(self.provenance_of(found, signers))
     }
 }
 

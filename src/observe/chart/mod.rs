@@ -9,6 +9,7 @@ pub mod index;
 mod meta;
 mod mirror;
 mod oci;
+mod provenance;
 mod registry;
 mod shared;
 mod signers;
@@ -17,7 +18,7 @@ mod tags;
 use super::net::Net;
 use crate::policy::wiring::Chart;
 
-pub use found::{Answer, Contents, Defined, Found, Origin, Source, SourceError};
+pub use found::{Answer, Contents, Defined, Found, Origin, Source, SourceError, Verdict};
 pub use mirror::Mirrors;
 pub use signers::{Signers, Trust};
 

@@ -14,15 +14,18 @@ use tokio::sync::Mutex;
 use url::Url;
 
 use super::cosign;
-use super::found::{Answer, Contents, Found, Source, SourceError, proven, sha256, status};
+use super::found::{Answer, Contents, Found, Source, SourceError, Verdict, proven, sha256, status};
 use super::meta;
+use super::provenance;
 use super::registry::Registry;
-use super::signers::Signers;
+use super::signers::{NOBODY, Signers};
 use crate::observe::net::{Net, plain};
 
 const CHART: &str = "application/vnd.cncf.helm.config.v1+json";
 /// The package of a chart, as Helm has pushed it since 3.7, and before.
 const PACKAGES: [&str; 2] = ["application/vnd.cncf.helm.chart.content.v1.tar+gzip", "application/tar+gzip"];
+/// Its provenance file (`pkg/registry/constants.go` in helm/helm).
+const PROVENANCE: &str = "application/vnd.cncf.helm.chart.provenance.v1.prov";
 /// Tags in one page; registries may give fewer.
 const PAGE: usize = 1000;
 const MAX_PAGES: usize = 500;
@@ -137,9 +140,8 @@ impl Artifacts {
         Ok(Some(found))
     }
 
-    /// The layer with the package, by the digest of the manifest: what a tag leads to may be another one by now.
-    async fn package_of(&self, found: &Found) -> Result<Option<Bytes>, SourceError> {
-        let Some(digest) = &found.digest else { return Ok(None) };
+    /// The manifest by its digest: what a tag leads to may be another one by now.
+    async fn manifest_of(&self, digest: &Digest) -> Result<Option<OciImageManifest>, SourceError> {
         let url = self.registry.url(&format!("manifests/{digest}"))?;
         let answer = self.registry.manifest(&url).await?;
         match answer.status {
@@ -148,16 +150,40 @@ impl Artifacts {
             _ => return Err(status(&url, &answer)),
         }
         let body = proven(&url, answer.body, Some(digest))?;
-        let manifest: OciImageManifest =
-            serde_json::from_slice(&body).map_err(|error| malformed(&url, "an OCI image manifest", &error))?;
-        let mut layers = manifest.layers.iter().filter(|layer| PACKAGES.contains(&layer.media_type.as_str()));
-        let (Some(layer), None) = (layers.next(), layers.next()) else {
+        serde_json::from_slice(&body).map(Some).map_err(|error| malformed(&url, "an OCI image manifest", &error))
+    }
+
+    async fn package_of(&self, found: &Found) -> Result<Option<Bytes>, SourceError> {
+        let Some(digest) = &found.digest else { return Ok(None) };
+        let Some(manifest) = self.manifest_of(digest).await? else { return Ok(None) };
+        let Some(package) = package(&manifest) else {
+            let url = self.registry.url(&format!("manifests/{digest}"))?;
             return Err(malformed(&url, "a Helm chart", &"it does not have one layer with a package"));
         };
-        let url = self.blob(&layer.digest)?;
-        let answer = self.registry.get(&url, "*/*", MAX_PACKAGE).await?;
+        self.content(package, MAX_PACKAGE).await
+    }
+
+    /// What the layer beside the package says of it.
+    async fn provenance_of(&self, found: &Found, digest: &Digest, signers: &Signers) -> Result<Verdict, SourceError> {
+        let manifest = self.manifest_of(digest).await?;
+        let Some(package) = manifest.as_ref().and_then(package) else {
+            return Ok(Err("it is no chart with one package".to_string()));
+        };
+        let layer = manifest.iter().flat_map(|manifest| &manifest.layers).find(|layer| layer.media_type == PROVENANCE);
+        let file = match layer {
+            Some(layer) => self.content(&layer.digest, provenance::MOST).await?,
+            None => None,
+        };
+        let package = Digest::new(package);
+        Ok(signers.provenance(file.as_deref(), (&self.name, &found.version), &package))
+    }
+
+    /// The bytes of a layer.
+    async fn content(&self, digest: &str, most: usize) -> Result<Option<Bytes>, SourceError> {
+        let url = self.blob(digest)?;
+        let answer = self.registry.get(&url, "*/*", most).await?;
         match answer.status {
-            StatusCode::OK => proven(&url, answer.body, Some(&Digest::new(layer.digest.clone()))).map(Some),
+            StatusCode::OK => proven(&url, answer.body, Some(&Digest::new(digest))).map(Some),
             StatusCode::NOT_FOUND => Ok(None),
             _ => Err(status(&url, &answer)),
         }
@@ -181,6 +207,13 @@ impl Artifacts {
         }
         parse(&url, &answer.body, digest)
     }
+}
+
+/// The digest of the one package in it.
+fn package(manifest: &OciImageManifest) -> Option<&str> {
+    let mut layers = manifest.layers.iter().filter(|layer| PACKAGES.contains(&layer.media_type.as_str()));
+    let (Some(layer), None) = (layers.next(), layers.next()) else { return None };
+    Some(&layer.digest)
 }
 
 fn parse(url: &Url, body: &Bytes, digest: &str) -> Result<Value, SourceError> {
@@ -221,16 +254,20 @@ impl Source for Artifacts {
         Box::pin(async { Ok(self.package_of(found).await?.map(Contents::of_chart)) })
     }
 
-    fn signed<'a>(
-        &'a self,
-        found: &'a Found,
-        signers: &'a Signers,
-    ) -> Answer<'a, Result<Result<(), String>, SourceError>> {
+    fn signed<'a>(&'a self, found: &'a Found, signers: &'a Signers) -> Answer<'a, Result<Verdict, SourceError>> {
         Box::pin(async move {
-            match &found.digest {
-                Some(digest) => cosign::signed(&self.registry, digest, &found.version, signers).await,
-                None => Ok(Err("it has no digest".to_string())),
+            let Some(digest) = &found.digest else { return Ok(Err("it has no digest".to_string())) };
+            let mut verdict = Err(NOBODY.to_string());
+            if signers.read_cosign() {
+                verdict = cosign::signed(&self.registry, digest, &found.version, signers).await?;
             }
+            if verdict.is_err() && signers.read_provenance() {
+                // A signature that is there and does not count says more than a file that is not.
+                let other = self.provenance_of(found, digest, signers).await?;
+                let absent = other.as_ref().is_err_and(|why| why == NOBODY);
+                verdict = if absent { verdict } else { other };
+            }
+            Ok(verdict)
         })
     }
 }

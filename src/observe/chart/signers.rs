@@ -1,5 +1,5 @@
 //! Whose signature of a chart counts: public keys, and identities of Sigstore certificates under a pinned root of trust.
-//! Nothing is asked of anybody here; where signatures lie is in `cosign`.
+//! Nothing is asked of anybody here; where signatures lie is in `cosign` and in the files of sources.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,12 +12,14 @@ use aws_lc_rs::signature::{
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use decide::{Digest, Version};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use sigstore_verify::trust_root::{SIGSTORE_PRODUCTION_TRUSTED_ROOT, TrustedRoot};
 use sigstore_verify::types::{Bundle, Sha256Hash, SignatureContent, Statement};
 use sigstore_verify::{Error, VerificationPolicy, Verifier};
 
-use super::found::sha256;
+use super::found::{Verdict, sha256};
+use super::provenance;
 use crate::policy::wiring::{Keyless, Signed};
 
 /// What a text that cosign signs says it is (`specs/SIGNATURE_SPEC.md` in sigstore/cosign).
@@ -26,6 +28,8 @@ const TYPE: &str = "cosign container image signature";
 const STATEMENT: &str = "https://sigstore.dev/cosign/sign/v1";
 const IN_TOTO: &str = "application/vnd.in-toto+json";
 const OTHER_KEY: &str = "it is signed by another key than the policy has";
+/// Why a release is not signed where no signature lies.
+pub(super) const NOBODY: &str = "nobody has signed it";
 const OTHER_DIGEST: &str = "its signature is about another digest";
 
 /// A root of trust: whose certificates and logs are believed.
@@ -42,6 +46,8 @@ pub struct Signers {
     pub signed: Signed,
     /// The root of trust.
     pub trust: Arc<Trust>,
+    /// When signatures have to be good.
+    pub now: Timestamp,
 }
 
 /// A signature beside the text that it is about, in the form before cosign 3.
@@ -83,9 +89,31 @@ impl Trust {
 }
 
 impl Signers {
+    /// Whether a signature of cosign can be one of theirs.
+    pub(super) fn read_cosign(&self) -> bool {
+        self.signed.keys.is_some() || self.signed.keyless.is_some()
+    }
+
+    /// Whether a provenance file of Helm can be signed by one of them.
+    pub(super) fn read_provenance(&self) -> bool {
+        self.signed.pgp.is_some()
+    }
+
+    /// What a provenance file says of the package of a chart; none where there is no such file.
+    pub(super) fn provenance(&self, file: Option<&[u8]>, chart: (&str, &Version), package: &Digest) -> Verdict {
+        let Some(keys) = &self.signed.pgp else {
+            return Err("signatures of cosign are read in OCI registries alone".to_string());
+        };
+        let Some(file) = file else { return Err(NOBODY.to_string()) };
+        let text = std::str::from_utf8(file).map_err(|_| "its provenance file is no text".to_string())?;
+        let keys = openpgp::certificates(keys);
+        let keys = keys.map_err(|why| format!("the key of the policy: {why}"))?;
+        provenance::verified(text, chart, package, &keys, self.now)
+    }
+
     /// Whether one of them signed what has this digest, in the form before cosign 3; if not, why.
     pub(super) fn simple(&self, simple: &Simple<'_>, digest: &Digest, version: &Version) -> Result<(), String> {
-        let Signed { keys, keyless } = &self.signed;
+        let Signed { keys, keyless, .. } = &self.signed;
         let by_key = keys.as_deref().map(|keys| by_key(keys, simple.payload, simple.signature));
         let by_certificate = keyless.as_ref().map(|keyless| self.certified(simple, keyless, version));
         either(by_key, by_certificate)?;
@@ -105,7 +133,7 @@ impl Signers {
         if envelope.payload_type != IN_TOTO || statement.predicate_type != STATEMENT {
             return Err(none());
         }
-        let Signed { keys, keyless } = &self.signed;
+        let Signed { keys, keyless, .. } = &self.signed;
         // By a key it may be in no log, as a signature of the form before.
         let by_key = keys.as_deref().map(|keys| {
             by_key(keys, &envelope.pae(), envelope.signature.sig.as_bytes())?;

@@ -1,7 +1,7 @@
 //! The keys that say which releases of a plugin are accepted, which of them are hotfixes, and which
 //! plugins go before it.
 
-use crate::address::{HubRepository, Identity, Issuer, PublicKeys, TagPattern};
+use crate::address::{HubRepository, Identity, Issuer, OpenPgpKeys, PublicKeys, TagPattern};
 use parse::forms::{Either, List};
 use parse::read::record;
 use parse::scalar::{Count, Exact, Flag, Helm, Name, Words};
@@ -37,6 +37,8 @@ record! {
         optional cosign "cosign": PublicKeys,
         /// Who has to have signed it there without a key of their own, as a workflow does by `cosign sign`. Default nobody.
         optional keyless "keyless": KeylessFile,
+        /// Public keys as `gpg --armor --export` writes them, one after the other: one of them has to have signed the chart by `helm package --sign`. Default none.
+        optional pgp "pgp": OpenPgpKeys,
     }
     unsupported []
 }

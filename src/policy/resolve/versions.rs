@@ -61,40 +61,45 @@ pub fn checks(file: Option<&Spanned<VersionsFile>>, report: &mut Report) -> (Vec
     }
 }
 
-/// Who has to have signed a release. Signatures lie beside charts in OCI registries alone; a definition
-/// of a catalog brings such a chart.
+/// Who has to have signed a release. Signatures of cosign lie in OCI registries alone, a provenance file lies beside any
+/// package; a definition of a catalog brings its chart.
 pub fn signed(
     file: Option<&Spanned<VersionsFile>>,
     (chart, plugin): (Option<&Chart>, &str),
     report: &mut Report,
 ) -> Option<Signed> {
     let given = file?.value.signed.as_ref()?;
-    let SignedFile { cosign, keyless, refused, strange } = &given.value;
+    let SignedFile { cosign, keyless, pgp, refused, strange } = &given.value;
     if *refused || *strange {
         return None;
     }
-    if cosign.is_none() && keyless.is_none() {
+    if cosign.is_none() && keyless.is_none() && pgp.is_none() {
         report.within_key("versions", |report| {
-            let help = "write `cosign:` with public keys, or `keyless:` with `identity` and `issuer`";
+            let help = "write `cosign:` or `pgp:` with public keys, or `keyless:` with `identity` and `issuer`";
             report.wrong(given.key, "nobody is named who could have signed it", Some(help));
         });
         return None;
     }
-    match chart {
-        Some(Chart::Http { .. } | Chart::Git { .. }) => {
-            let why = "signatures are read in OCI registries alone";
-            report.within_key("versions", |report| {
-                report.wrong(given.key, why, Some("take `signed` out, or write `chart: {oci: …}`"))
-            });
+    let wrong = match chart {
+        Some(Chart::Git { .. }) => Some(("no signatures of tags are read", "take `signed` out")),
+        Some(Chart::Http { .. }) if pgp.is_none() => {
+            Some(("signatures of cosign are read in OCI registries alone", "write `pgp:`, or `chart: {oci: …}`"))
+        }
+        Some(Chart::Http { .. } | Chart::Oci { .. } | Chart::Catalog { .. }) | None => None,
+    };
+    match wrong {
+        Some((why, help)) => {
+            report.within_key("versions", |report| report.wrong(given.key, why, Some(help)));
             None
         }
-        Some(Chart::Oci { .. } | Chart::Catalog { .. }) | None => {
+        None => {
             let keyless = keyless.as_ref().and_then(|file| {
                 let KeylessFile { identity, issuer, .. } = &file.value;
                 let identity = identity.as_ref()?.value.0.replace("{plugin}", plugin);
                 Some(Keyless { identity, issuer: issuer.as_ref()?.value.0.clone() })
             });
-            Some(Signed { keys: cosign.as_ref().map(|keys| keys.value.0.clone()), keyless })
+            let keys = cosign.as_ref().map(|keys| keys.value.0.clone());
+            Some(Signed { keys, keyless, pgp: pgp.as_ref().map(|keys| keys.value.0.clone()) })
         }
     }
 }

@@ -72,13 +72,14 @@ fn versions(plugin: &PluginPolicy, released: &Released, signed: Option<&Signed>)
     if let Some(most) = plugin.max_live {
         put(&mut out, "maxLive", most);
     }
-    if let Some(Signed { keys, keyless }) = signed {
+    if let Some(Signed { keys, keyless, pgp }) = signed {
         let mut signed = Mapping::new();
         keys.iter().for_each(|keys| put(&mut signed, "cosign", keys.as_str()));
         if let Some(Keyless { identity, issuer }) = keyless {
             let keyless = map([("identity", Value::from(identity.as_str())), ("issuer", Value::from(issuer.as_str()))]);
             put(&mut signed, "keyless", keyless);
         }
+        pgp.iter().for_each(|keys| put(&mut signed, "pgp", keys.as_str()));
         put(&mut out, "signed", Value::Mapping(signed));
     }
     out

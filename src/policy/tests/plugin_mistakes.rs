@@ -16,6 +16,16 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "{signed: {cosign: '-----BEGIN PRIVATE KEY-----'}}",
         "`cosign` of `signed` of `versions` of plugin `loki`: a private key stands here, and everybody who may read",
     ),
+    (
+        "versions",
+        "{signed: {pgp: release@acme.example}}",
+        "`pgp` of `signed` of `versions` of plugin `loki`: this is no OpenPGP key: there is no `-----BEGIN PGP PUBLIC KEY BLOCK",
+    ),
+    (
+        "versions",
+        "{signed: {pgp: '-----BEGIN PGP PRIVATE KEY BLOCK-----'}}",
+        "`pgp` of `signed` of `versions` of plugin `loki`: a private key stands here, and everybody who may read this file",
+    ),
     ("versions", "{signed: {}}", "`versions` of plugin `loki`: nobody is named who could have signed it"),
     (
         "versions",
@@ -387,4 +397,22 @@ fn every_mistake_of_a_plugin() {
             .collect();
         assert_eq!(problems(&text), [format!("3:5: plugin `loki` has no `{missing}` (add `{missing}:`)")]);
     }
+}
+
+/// Signatures lie where the chart does, and each kind of signature in some places.
+#[test]
+fn a_signature_that_lies_nowhere_is_refused() {
+    let said = |chart: &str, versions: &str| {
+        let chart = format!("chart: {{{chart}}}");
+        let text = PLUGIN.replacen("chart: {oci: oci://registry.example/loki}", &chart, 1);
+        assert_ne!(text, PLUGIN, "the chart of the plugin is another one");
+        problems(&format!("{text}    versions: {{signed: {{{versions}}}}}\n"))
+    };
+    let cosign = "cosign: \"-----BEGIN PUBLIC KEY-----\\nMFkw\\n-----END PUBLIC KEY-----\"";
+    let http = said("repository: https://charts.example, name: loki", cosign);
+    let why = "`versions` of plugin `loki`: signatures of cosign are read in OCI registries alone (write `pgp:`, or";
+    assert!(http.len() == 1 && http[0].contains(why), "{http:?}");
+    let tags = said("git: https://git.example/acme/x, tag: \"v{version}\"", cosign);
+    let why = "`versions` of plugin `loki`: no signatures of tags are read (take `signed` out)";
+    assert!(tags.len() == 1 && tags[0].contains(why), "{tags:?}");
 }

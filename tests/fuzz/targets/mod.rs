@@ -18,7 +18,7 @@ pub struct Target {
 }
 
 /// Every target.
-pub const TARGETS: [Target; 22] = [
+pub const TARGETS: [Target; 23] = [
     Target { name: "yaml", run: editor::yaml },
     Target { name: "json", run: editor::json },
     Target { name: "toml", run: editor::toml },
@@ -41,6 +41,7 @@ pub const TARGETS: [Target; 22] = [
     Target { name: "chart", run: releases::chart },
     Target { name: "definition", run: releases::definition },
     Target { name: "option", run: releases::option },
+    Target { name: "openpgp", run: releases::openpgp },
 ];
 
 /// The first line of an input, cut at its tabs into what a target asks with, and the text that it asks. What is not

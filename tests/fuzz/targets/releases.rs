@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use coldframe::edit::{FileFormat, parsed, with_option, without_option};
 use coldframe::policy::wiring::Scalar;
 use compare::{Chart, Definition, Report, What, compare, compare_definitions};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::asked;
@@ -62,6 +63,18 @@ pub fn option(input: &[u8]) {
     if let Some(more) = with_option(&text, &scalar, "loki", (&name, &parts), &value) {
         assert!(is_within(&text, &more) || !text.ends_with('\n'), "more than lines was put in");
         assert!(more.len() > text.len() && parsed(FileFormat::Yaml, &more).is_ok());
+    }
+}
+
+/// Keys, and behind them a text that one of them may have signed. With mathematics that believe everything, what comes out is
+/// a part of the text.
+pub fn openpgp(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    let (keys, signed) = text.split_once(BETWEEN).unwrap_or((&text, &text));
+    let Ok(keys) = openpgp::certificates(keys) else { return };
+    let Ok(good) = openpgp::signed_text(signed, &keys, |_| true, Timestamp::UNIX_EPOCH) else { return };
+    for line in good.text.lines().map(str::trim) {
+        assert!(signed.contains(line), "{line:?} is not in what was signed");
     }
 }
 

@@ -28,8 +28,8 @@ fn key() -> (EcdsaKeyPair, String) {
 
 /// What these keys say of a text and its signature.
 fn verified(keys: &str, payload: &[u8], signature: &[u8], digest: &Digest) -> Result<(), String> {
-    let signed = Signed { keys: Some(keys.to_string()), keyless: None };
-    let signers = Signers { signed, trust: Arc::new(Trust::pinned().unwrap()) };
+    let signed = Signed { keys: Some(keys.to_string()), ..Signed::default() };
+    let signers = Signers { signed, trust: Arc::new(Trust::pinned().unwrap()), now: Timestamp::UNIX_EPOCH };
     signers.simple(&Simple { payload, signature, certificate: None }, digest, &"1.0.0".parse().unwrap())
 }
 
@@ -94,7 +94,8 @@ fn fixture(name: &str) -> String {
 fn keyless(identity: &str, issuer: &str) -> Signers {
     let keyless = Keyless { identity: identity.to_string(), issuer: issuer.to_string() };
     let trust = Arc::new(Trust::read(&fixture("trusted_root.json")).unwrap());
-    Signers { signed: Signed { keys: None, keyless: Some(keyless) }, trust }
+    let signed = Signed { keyless: Some(keyless), ..Signed::default() };
+    Signers { signed, trust, now: Timestamp::UNIX_EPOCH }
 }
 
 /// A simple signature with its certificate, as the registry has it.
