@@ -1,23 +1,37 @@
 //! Numbers for Prometheus: a handful, each with its unit in its name. Nothing is decided by them.
 
+mod tally;
+
 use std::collections::BTreeMap;
-use std::fmt::{self, Write as _};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use decide::plan::{Action, WaveReport, WaveState};
-use decide::{Plan, Verdict};
+use decide::plan::{Action, Gate, WaveReport, WaveState};
+use decide::{Ledger, Plan, Verdict};
 use jiff::Timestamp;
+
+use tally::{Spread, Tally};
+
 /// The numbers of one process. Clones count into the same numbers.
 #[derive(Clone)]
-pub struct Metrics {
-    ticks: Arc<Tally>,
-    tick_seconds: Arc<Mutex<Spread>>,
-    actions: Arc<Tally>,
-    waves: Arc<Tally>,
-    hub_calls: Arc<Tally>,
-    deliveries: Arc<Tally>,
-    last_look: Arc<Tally>,
+pub struct Metrics(Arc<Numbers>);
+
+struct Numbers {
+    ticks: Tally,
+    tick_seconds: Mutex<Spread>,
+    actions: Tally,
+    waves: Tally,
+    blocked: Tally,
+    pending: Tally,
+    force: Tally,
+    lead: Tally,
+    hub_calls: Tally,
+    hub_left: Tally,
+    hub_limit: Tally,
+    deliveries: Tally,
+    delivery_seconds: Mutex<Spread>,
+    last_look: Tally,
 }
 
 /// How a tick or an action ended.
@@ -47,32 +61,72 @@ impl Metrics {
 
     /// All numbers at zero.
     pub fn new() -> Self {
-        let tally = |kind, name, help, keys| Arc::new(Tally { kind, name, help, keys, values: Mutex::default() });
-        let ticks = tally("counter", "ticks_total", "Passes over a repository", &["repository", "outcome"]);
-        let actions = tally("counter", "actions_total", "Effects on the hub", &["kind", "outcome"]);
-        let waves = tally("gauge", "waves", "Present waves by state", &["repository", "state"]);
-        let hub_calls = tally("counter", "hub_calls_total", "Requests to the hub", &["api", "status"]);
-        let deliveries = tally(
-            "counter",
-            "deliveries_total",
-            "Rings from outside by the secret that verified them, 1 is the newest; none fitted those of `none`",
-            &["sender", "secret"],
-        );
-        let last_look = tally(
-            "gauge",
-            "last_look_timestamp_seconds",
-            "When a repository was last looked at without an error, as Unix time",
-            &["repository"],
-        );
-        Self { ticks, tick_seconds: Arc::default(), actions, waves, hub_calls, deliveries, last_look }
+        let tally = |kind, name, help, keys| Tally { kind, name, help, keys, values: Mutex::default() };
+        let place: &[&str] = &["repository", "plugin", "tier"];
+        Self(Arc::new(Numbers {
+            ticks: tally("counter", "ticks_total", "Passes over a repository", &["repository", "outcome"]),
+            tick_seconds: Mutex::default(),
+            actions: tally("counter", "actions_total", "Effects on the hub", &["kind", "outcome"]),
+            waves: tally("gauge", "waves", "Present waves by state", &["repository", "state"]),
+            blocked: tally(
+                "gauge",
+                "blocked_waves",
+                "Waves that are not on the base branch yet, by the first gate that holds them",
+                &["repository", "gate"],
+            ),
+            pending: tally(
+                "gauge",
+                "pending_update_since_timestamp_seconds",
+                "When a release that a tier has not finished was first seen, as Unix time",
+                place,
+            ),
+            force: tally(
+                "gauge",
+                "force_deadline_timestamp_seconds",
+                "When the grace period of an open pull request ends, as Unix time",
+                place,
+            ),
+            lead: tally(
+                "gauge",
+                "lead_time_seconds",
+                "From the first sight of the release that a tier finished last to that",
+                place,
+            ),
+            hub_calls: tally("counter", "hub_calls_total", "Requests to the hub", &["api", "status"]),
+            hub_left: tally(
+                "gauge",
+                "hub_budget_remaining",
+                "What the hub leaves of the hour, calls or points",
+                &["installation", "api"],
+            ),
+            hub_limit: tally(
+                "gauge",
+                "hub_budget_limit",
+                "What the hub allows in an hour, calls or points",
+                &["installation", "api"],
+            ),
+            deliveries: tally(
+                "counter",
+                "deliveries_total",
+                "Rings from outside by the secret that verified them, 1 is the newest; none fitted those of `none`",
+                &["sender", "secret"],
+            ),
+            delivery_seconds: Mutex::default(),
+            last_look: tally(
+                "gauge",
+                "last_look_timestamp_seconds",
+                "When a repository was last looked at without an error, as Unix time",
+                &["repository"],
+            ),
+        }))
     }
 
     /// Counts a pass over a repository that ended at `at`.
     pub fn tick(&self, repository: &str, took: Duration, outcome: Outcome, at: Timestamp) {
-        self.ticks.add(&[repository, outcome.as_str()]);
-        self.tick_seconds.lock().unwrap_or_else(PoisonError::into_inner).add(took);
+        self.0.ticks.add(&[repository, outcome.as_str()]);
+        self.0.tick_seconds.lock().unwrap_or_else(PoisonError::into_inner).add(took);
         if outcome == Outcome::Done {
-            self.last_look.set(&[repository], at.as_second());
+            self.0.last_look.set(&[repository], at.as_second());
         }
     }
 
@@ -87,18 +141,46 @@ impl Metrics {
             Action::Notice { .. } => "notice",
             Action::Dispatch { .. } => "dispatch",
         };
-        self.actions.add(&[kind, outcome.as_str()]);
+        self.0.actions.add(&[kind, outcome.as_str()]);
     }
 
-    /// Replaces the numbers of waves of one repository by those of its newest plan. `blocked`
-    /// counts open waves that a failed gate stops.
-    pub fn plan(&self, repository: &str, plan: &Plan) {
+    /// Replaces the numbers of waves of one repository by those of its newest plan. The state `blocked` counts open waves
+    /// that a failed gate stops.
+    pub fn plan(&self, repository: &str, plan: &Plan, ledger: &Ledger) {
         let mut states: BTreeMap<&str, i64> = STATES.iter().map(|state| (*state, 0)).collect();
+        let mut gates: BTreeMap<String, i64> = Gate::ALL.iter().map(|gate| (word(*gate), 0)).collect();
+        let (mut pending, mut force, mut lead) = (Vec::new(), Vec::new(), Vec::new());
         for wave in &plan.waves {
             *states.entry(state(wave)).or_default() += 1;
+            let place = || vec![wave.plugin.to_string(), wave.tier.to_string()];
+            let page = ledger.plugins.get(&wave.plugin);
+            let seen = wave.version.as_ref().and_then(|version| page?.seen(version)).map(|seen| seen.first_seen);
+            if let (true, Some(seen)) = (is_pending(&wave.state), seen) {
+                pending.push((place(), seen.as_second()));
+            }
+            if let (WaveState::Waiting | WaveState::Open { .. }, Some(finding)) = (&wave.state, wave.blocker()) {
+                *gates.entry(word(finding.gate)).or_default() += 1;
+            }
+            if let (WaveState::Open { .. }, Some(grace)) = (&wave.state, &wave.grace) {
+                force.push((place(), grace.deadline.as_second()));
+            }
+            if let (WaveState::Finished { at }, Some(seen)) = (&wave.state, seen) {
+                lead.push((place(), at.duration_since(seen).as_secs()));
+            }
         }
-        for (state, number) in states {
-            self.waves.set(&[repository, state], number);
+        let one = |(label, number): (&str, i64)| (vec![label.to_string()], number);
+        self.0.waves.replace(repository, states.into_iter().map(one));
+        self.0.blocked.replace(repository, gates.into_iter().map(|(gate, number)| (vec![gate], number)));
+        self.0.pending.replace(repository, pending);
+        self.0.force.replace(repository, force);
+        self.0.lead.replace(repository, lead);
+    }
+
+    /// A repository is not looked after any more: its waves are no numbers of ours.
+    pub fn left(&self, repository: &str) {
+        let Numbers { waves, blocked, pending, force, lead, last_look, .. } = &*self.0;
+        for tally in [waves, blocked, pending, force, lead, last_look] {
+            tally.replace(repository, []);
         }
     }
 
@@ -112,13 +194,25 @@ impl Metrics {
             400..=499 => "4xx",
             _ => "5xx",
         };
-        self.hub_calls.add(&[api, class]);
+        self.0.hub_calls.add(&[api, class]);
+    }
+
+    /// What the hub leaves of the hour to an installation; without one to the App itself, or to a token.
+    pub fn hub_budget(&self, installation: &str, api: &'static str, remaining: u64, limit: u64) {
+        let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        self.0.hub_left.set(&[installation, api], number(remaining));
+        self.0.hub_limit.set(&[installation, api], number(limit));
     }
 
     /// Counts a ring from outside by the place of the secret that verified it, from 1.
     pub fn delivery(&self, sender: &str, secret: Option<usize>) {
         let secret = secret.map_or_else(|| "none".to_string(), |place| place.to_string());
-        self.deliveries.add(&[sender, &secret]);
+        self.0.deliveries.add(&[sender, &secret]);
+    }
+
+    /// How long a ring from outside took, from its first byte to the answer.
+    pub fn delivered(&self, took: Duration) {
+        self.0.delivery_seconds.lock().unwrap_or_else(PoisonError::into_inner).add(took);
     }
 
     /// All numbers in the text format of Prometheus, in the same order each time.
@@ -127,10 +221,30 @@ impl Metrics {
     /// Only when writing into memory fails.
     pub fn render(&self) -> Result<String, fmt::Error> {
         let mut out = String::new();
-        for tally in [&self.ticks, &self.actions, &self.waves, &self.hub_calls, &self.deliveries, &self.last_look] {
+        let all = &*self.0;
+        let tallies = [
+            &all.ticks,
+            &all.actions,
+            &all.waves,
+            &all.blocked,
+            &all.pending,
+            &all.force,
+            &all.lead,
+            &all.hub_calls,
+            &all.hub_left,
+            &all.hub_limit,
+            &all.deliveries,
+            &all.last_look,
+        ];
+        for tally in tallies {
             tally.write(&mut out)?;
         }
-        self.tick_seconds.lock().unwrap_or_else(PoisonError::into_inner).write(&mut out)?;
+        for (spread, name, help) in [
+            (&all.tick_seconds, "tick_duration_seconds", "How long a pass over a repository takes"),
+            (&all.delivery_seconds, "delivery_duration_seconds", "How long a ring from outside takes to be answered"),
+        ] {
+            spread.lock().unwrap_or_else(PoisonError::into_inner).write(&mut out, name, help)?;
+        }
         Ok(out)
     }
 }
@@ -161,6 +275,24 @@ const STATES: [&str; 11] = [
     "withdrawn",
 ];
 
+/// The name of a gate as in plans that are written as JSON: one word.
+fn word(gate: Gate) -> String {
+    serde_json::to_value(gate).ok().and_then(|word| word.as_str().map(str::to_string)).unwrap_or_default()
+}
+
+/// Whether a release is meant for the tier and has not finished it.
+fn is_pending(state: &WaveState) -> bool {
+    match state {
+        WaveState::Waiting | WaveState::Open { .. } | WaveState::Converging { .. } | WaveState::Soaking { .. } => true,
+        WaveState::Idle { .. }
+        | WaveState::Finished { .. }
+        | WaveState::Failed { .. }
+        | WaveState::Rejected { .. }
+        | WaveState::Superseded { .. }
+        | WaveState::Withdrawn { .. } => false,
+    }
+}
+
 fn state(wave: &WaveReport) -> &'static str {
     match &wave.state {
         WaveState::Idle { .. } => "idle",
@@ -177,128 +309,5 @@ fn state(wave: &WaveReport) -> &'static str {
     }
 }
 
-/// One number per set of label values, in their order.
-#[derive(Debug)]
-struct Tally {
-    kind: &'static str,
-    name: &'static str,
-    help: &'static str,
-    keys: &'static [&'static str],
-    values: Mutex<BTreeMap<Vec<String>, i64>>,
-}
-
-impl Tally {
-    fn values(&self) -> MutexGuard<'_, BTreeMap<Vec<String>, i64>> {
-        self.values.lock().unwrap_or_else(PoisonError::into_inner) // numbers are whole at any time
-    }
-
-    fn add(&self, labels: &[&str]) {
-        *self.values().entry(labels.iter().map(ToString::to_string).collect()).or_default() += 1;
-    }
-
-    fn set(&self, labels: &[&str], value: i64) {
-        self.values().insert(labels.iter().map(ToString::to_string).collect(), value);
-    }
-
-    fn write(&self, out: &mut String) -> fmt::Result {
-        head(out, self.name, self.help, self.kind)?;
-        for (labels, value) in self.values().iter() {
-            let labels: Vec<String> =
-                self.keys.iter().zip(labels).map(|(key, value)| format!("{key}=\"{}\"", escaped(value))).collect();
-            writeln!(out, "{PREFIX}{}{{{}}} {value}", self.name, labels.join(","))?;
-        }
-        Ok(())
-    }
-}
-
-/// What stands before every name.
-const PREFIX: &str = "coldframe_";
-
-fn head(out: &mut String, name: &str, help: &str, kind: &str) -> fmt::Result {
-    writeln!(out, "# HELP {PREFIX}{name} {help}\n# TYPE {PREFIX}{name} {kind}")
-}
-
-/// A label's value as it stands between quotes.
-fn escaped(value: &str) -> String {
-    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
-}
-
-/// How long passes took.
-#[derive(Debug, Default)]
-struct Spread {
-    /// How many took no longer than each bound.
-    within: [u64; BOUNDS.len()],
-    count: u64,
-    seconds: f64,
-}
-
-const BOUNDS: [f64; 10] = [0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
-
-impl Spread {
-    fn add(&mut self, took: Duration) {
-        let took = took.as_secs_f64();
-        for (within, bound) in self.within.iter_mut().zip(BOUNDS) {
-            *within += u64::from(took <= bound);
-        }
-        self.count += 1;
-        self.seconds += took;
-    }
-
-    fn write(&self, out: &mut String) -> fmt::Result {
-        let name = "tick_duration_seconds";
-        head(out, name, "How long a pass over a repository takes", "histogram")?;
-        for (within, bound) in self.within.iter().zip(BOUNDS) {
-            writeln!(out, "{PREFIX}{name}_bucket{{le=\"{bound}\"}} {within}")?;
-        }
-        writeln!(out, "{PREFIX}{name}_bucket{{le=\"+Inf\"}} {}", self.count)?;
-        writeln!(out, "{PREFIX}{name}_sum {}\n{PREFIX}{name}_count {}", self.seconds, self.count)
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, clippy::expect_used)]
-    use super::*;
-
-    #[test]
-    fn every_number_has_a_name_with_its_unit_and_a_stable_place() {
-        let metrics = Metrics::new();
-        let at: Timestamp = "2026-11-21T08:14:05Z".parse().unwrap();
-        metrics.tick("acme/fleet", Duration::from_millis(420), Outcome::Done, at);
-        metrics.tick("acme/fleet", Duration::from_secs(4), Outcome::Failed, at + jiff::SignedDuration::from_secs(60));
-        metrics.hub_call("graphql", 200);
-        metrics.hub_call("rest", 409);
-        metrics.hub_call("rest", 409);
-        let fixture = crate::tell::fixture::view();
-        metrics.plan("acme/fleet", &fixture.plan);
-        for action in &fixture.plan.actions {
-            metrics.action(action, Outcome::Done);
-        }
-        let text = metrics.render().unwrap();
-        for line in [
-            "coldframe_ticks_total{repository=\"acme/fleet\",outcome=\"done\"} 1",
-            "coldframe_ticks_total{repository=\"acme/fleet\",outcome=\"failed\"} 1",
-            "coldframe_tick_duration_seconds_count 2",
-            "coldframe_tick_duration_seconds_sum 4.42",
-            "coldframe_hub_calls_total{api=\"rest\",status=\"4xx\"} 2",
-            "coldframe_last_look_timestamp_seconds{repository=\"acme/fleet\"} 1795248845",
-            "coldframe_waves{repository=\"acme/fleet\",state=\"failed\"} 1",
-            "coldframe_actions_total{kind=\"force_merge\",outcome=\"done\"} 1",
-        ] {
-            assert!(text.lines().any(|there| there == line), "{line} is not in\n{text}");
-        }
-        assert_eq!(text, metrics.render().unwrap());
-        assert!(text.contains("_bucket{le=\"0.5\"} 1\n") && text.contains("_bucket{le=\"+Inf\"} 2\n"), "{text}");
-        metrics.tick("a\"b\\c\nd", Duration::ZERO, Outcome::Done, at);
-        assert!(metrics.render().unwrap().contains("repository=\"a\\\"b\\\\c\\nd\""), "no label ends early");
-    }
-
-    #[test]
-    fn a_state_that_is_left_falls_to_zero() {
-        let metrics = Metrics::new();
-        metrics.plan("a/b", &crate::tell::fixture::view().plan);
-        metrics.plan("a/b", &Plan::default());
-        let text = metrics.render().unwrap();
-        assert!(text.contains("coldframe_waves{repository=\"a/b\",state=\"failed\"} 0"), "{text}");
-    }
-}
+mod tests;

@@ -253,7 +253,7 @@ impl Account {
 
     /// Limits count per installation, whichever of its tokens asks.
     pub(super) fn budget(&self, installation: u64) -> Arc<Budget> {
-        Arc::clone(lock(&self.installations).entry(installation).or_default())
+        Arc::clone(lock(&self.installations).entry(installation).or_insert_with(|| Arc::new(Budget::of(installation))))
     }
 }
 

@@ -59,6 +59,8 @@ const HOUR: SignedDuration = SignedDuration::from_hours(1);
 /// is nothing to the others.
 #[derive(Debug)]
 pub(crate) struct Budget {
+    /// Whose it is, by number; empty for that of an App itself or of a token.
+    pub(crate) installation: String,
     /// Room for calls under way.
     pub(crate) places: tokio::sync::Semaphore,
     state: Mutex<State>,
@@ -76,11 +78,16 @@ struct State {
 impl Default for Budget {
     fn default() -> Self {
         let places = tokio::sync::Semaphore::new(AT_ONCE);
-        Self { places, state: Mutex::default(), last_write: Arc::default() }
+        Self { installation: String::new(), places, state: Mutex::default(), last_write: Arc::default() }
     }
 }
 
 impl Budget {
+    /// That of an installation.
+    pub(crate) fn of(installation: u64) -> Self {
+        Self { installation: installation.to_string(), ..Self::default() }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

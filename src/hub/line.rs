@@ -72,7 +72,11 @@ impl Line {
         let answer = Answer { status: parts.status, headers: parts.headers, body };
         self.skew.note(&answer.headers, sent, received);
         tracing::debug!(call = call.what, status = answer.status.as_u16(), "hub answered");
-        match self.limit(budget, counter, &answer, received) {
+        let limit = self.limit(budget, counter, &answer, received);
+        if let Some(left) = budget.left(counter) {
+            self.metrics.hub_budget(&budget.installation, counter.name(), left.remaining, left.limit);
+        }
+        match limit {
             None => Ok(answer),
             Some((until, why)) => Err(HubError::Limited { what: call.what.clone(), until, why }),
         }

@@ -62,7 +62,7 @@ impl Pages {
             return;
         };
         self.metrics.tick(repository, took, Outcome::Done, now);
-        self.metrics.plan(repository, &ticked.plan);
+        self.metrics.plan(repository, &ticked.plan, &ticked.seen.snapshot.ledger);
         let done = ticked.receipts.iter().filter(|receipt| !receipt.is_note());
         for (action, receipt) in ticked.plan.actions.iter().zip(done) {
             let outcome = if matches!(receipt, Receipt::Done(_)) { Outcome::Done } else { Outcome::Failed };
@@ -86,6 +86,7 @@ impl Pages {
     /// A repository is not looked after any more, or has another name: the pages forget it.
     pub fn left(&self, repository: &str) {
         self.shown().views.remove(repository);
+        self.metrics.left(repository);
     }
 
     fn state(&self) -> DashboardState {

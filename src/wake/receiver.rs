@@ -10,6 +10,9 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use http_body_util::{BodyExt as _, Limited};
 
+use jiff::Timestamp;
+
+use crate::clock;
 use crate::metrics::Metrics;
 use crate::secret::Secret;
 
@@ -69,10 +72,14 @@ impl Receiver {
         taken.map_err(|_| (StatusCode::REQUEST_TIMEOUT, "the delivery took too long"))?
     }
 
-    /// The answer to a sender. What is left of a refused delivery is taken off the line.
-    pub async fn answer(&self, said: Result<&'static str, Answer>, body: Body) -> Response {
+    /// The answer to a sender, whose delivery began then. What is left of a refused delivery is taken off the line.
+    pub async fn answer(&self, said: Result<&'static str, Answer>, body: Body, begun: Timestamp) -> Response {
         let refusal = match said {
-            Ok(said) => return (StatusCode::ACCEPTED, said).into_response(),
+            Ok(said) => {
+                let took = Duration::try_from(clock::now().duration_since(begun));
+                self.metrics.delivered(took.unwrap_or_default());
+                return (StatusCode::ACCEPTED, said).into_response();
+            }
             Err(refusal) => refusal,
         };
         tracing::info!(sender = self.sender, status = refusal.0.as_u16(), why = refusal.1, "delivery refused");

@@ -16,6 +16,7 @@ use axum::routing::post;
 use super::Bell;
 use super::receiver::{Answer, Keys, Receiver, signature};
 use super::registry;
+use crate::clock;
 use crate::metrics::Metrics;
 use crate::secret::Secret;
 
@@ -88,6 +89,7 @@ enum Proof {
 }
 
 async fn receive(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response {
+    let begun = clock::now();
     let (parts, mut body) = request.into_parts();
     let said = match endpoint.verify(&parts.headers, &mut body).await {
         Ok((secret, text)) => {
@@ -96,7 +98,7 @@ async fn receive(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Res
         }
         Err(refusal) => Err(refusal),
     };
-    endpoint.receiver.answer(said, body).await
+    endpoint.receiver.answer(said, body, begun).await
 }
 
 impl Endpoint {

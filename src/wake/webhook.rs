@@ -155,9 +155,10 @@ pub struct Numbered {
 }
 
 async fn receive(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response {
+    let begun = clock::now();
     let (parts, mut body) = request.into_parts();
     let said = endpoint.accept(&parts.headers, &mut body).await;
-    endpoint.receiver.answer(said, body).await
+    endpoint.receiver.answer(said, body, begun).await
 }
 
 impl Endpoint {

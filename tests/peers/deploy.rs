@@ -48,6 +48,8 @@ fn everything() -> Value {
         "ingress": {"enabled": true, "host": "coldframe.acme.example", "className": "nginx", "tlsSecret": "tls", "annotations": {"a": "b"}},
         "networkPolicy": {"webhook": [{"podSelector": {}}], "dashboard": [{"namespaceSelector": {"matchLabels": {"a": "b"}}}]},
         "serviceMonitor": {"enabled": true, "labels": {"release": "prometheus"}},
+        "prometheusRule": {"enabled": true},
+        "dashboard": {"enabled": true},
         "podAnnotations": {"a": "b"},
         "podLabels": {"a": "b"},
         "nodeSelector": {"kubernetes.io/os": "linux"},
@@ -69,7 +71,7 @@ fn helm_lints_and_renders_what_kubernetes_takes() {
         ("as it is", json!({}), json!([]), 5),
         ("one namespace", own("namespace"), json!([]), 8),
         ("several replicas", json!({"replicas": 2}), json!([]), 6),
-        ("everything", everything(), json!(["ServiceMonitor"]), 10),
+        ("everything", everything(), json!(["ServiceMonitor", "PrometheusRule"]), 11),
     ] {
         let mut texts = rendered(&values, "garden").unwrap();
         let notes = texts.remove("coldframe/templates/NOTES.txt").unwrap();

@@ -88,6 +88,7 @@ if ! command -v gpg >/dev/null 2>&1 || ! command -v gpg-agent >/dev/null 2>&1; t
 fi
 debian prometheus prometheus
 debian prometheus promtool
+debian prometheus promtool
 
 # What is there must also start.
 "$peers/bin/docker-registry" --version >/dev/null

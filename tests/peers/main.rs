@@ -3,6 +3,7 @@
 //! nothing here is skipped where one is missing. All listen on loopback.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::disallowed_methods, missing_docs)]
 
+mod alerts;
 mod answers;
 mod charts;
 mod compare;
