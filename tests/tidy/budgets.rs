@@ -23,7 +23,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("ledger", 250),
     ("lib", 50),
     ("main", 50),
-    ("metrics", 250),
+    ("metrics", 340),
     ("observe", 8_850),
     ("onboard", 170),
     ("openpgp", 600),
