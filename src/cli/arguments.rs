@@ -271,6 +271,43 @@ Where the policy file is that of a git checkout, the checkout is read as the bot
 nobody is asked: a missing or broken inventory, a tier without clusters and a place without a version are errors; a
 missing CODEOWNERS, or one with mistakes, is a warning. Elsewhere the policy alone is read, and that is said.";
 
+/// Arguments of `access`.
+#[derive(Debug, Args)]
+#[command(after_help = ACCESS_HELP)]
+pub struct Access {
+    /// Connections by their names, such as those of clusters; without one all that the policy uses
+    #[arg(value_name = "CREDENTIAL")]
+    pub credentials: Vec<String>,
+    /// The policy file [default: coldframe.yaml or .github/coldframe.yaml, with coldframe.d/*.yaml]
+    #[arg(long, value_name = "FILE")]
+    pub policy: Option<PathBuf>,
+    /// Prints a script instead, which gives the rights by kubectl and makes the kubeconfigs
+    #[arg(long)]
+    pub script: bool,
+    /// Only what `once` needs: nothing is watched
+    #[arg(long)]
+    pub once: bool,
+    /// The namespace of the account in each cluster
+    #[arg(long, default_value = "coldframe", value_name = "NAME", value_parser = namespace)]
+    pub namespace: String,
+}
+
+/// A name that an object can have.
+fn namespace(text: &str) -> Result<String, String> {
+    let plain = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
+    if (1..=63).contains(&text.len()) && text.bytes().all(plain) && !text.starts_with('-') && !text.ends_with('-') {
+        return Ok(text.to_string());
+    }
+    Err(format!("`{text}` is no name of a namespace: lower-case letters, digits and inner hyphens"))
+}
+
+const ACCESS_HELP: &str = "\
+It reads the policy and the inventory of the checkout here, and asks nobody. Where a hub lists the
+clusters, name those that are asked themselves; they then may read what any tier asks for.
+
+  coldframe access --script > access.sh    then read it, and: sh access.sh
+  coldframe access eu-1 | kubectl --context eu-1 apply -f -";
+
 /// Arguments of `schema`.
 #[derive(Debug, Args)]
 pub struct Schema {

@@ -77,7 +77,7 @@ fn in_checkout(loaded: &Loaded, mut files: Vec<SourceFile>) -> (String, bool) {
 }
 
 /// The checkout whose policy these files are, or why there is none.
-fn around(files: &[SourceFile]) -> Result<Checkout, String> {
+pub(super) fn around(files: &[SourceFile]) -> Result<Checkout, String> {
     let main = files.first().map(|file| Path::new(&file.path)).unwrap_or(Path::new(FILES[0]));
     let main = std::fs::canonicalize(main).map_err(|error| format!("{}: {error}.", main.display()))?;
     let folder = main.parent().unwrap_or(&main);
@@ -217,7 +217,7 @@ fn there(holds: &Holds) -> String {
 }
 
 /// The policy file that was named, or the one of this folder, with the plugins beside it.
-fn policy_files(named: Option<&Path>) -> anyhow::Result<Vec<SourceFile>> {
+pub(super) fn policy_files(named: Option<&Path>) -> anyhow::Result<Vec<SourceFile>> {
     let first = match named {
         Some(path) => path.to_path_buf(),
         None => {

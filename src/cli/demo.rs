@@ -106,6 +106,7 @@ fn settings(world: &World, data: &Path) -> anyhow::Result<Settings> {
         | Command::Plan(_)
         | Command::Explain(_)
         | Command::Check(_)
+        | Command::Access(_)
         | Command::Compare(_)
         | Command::Edit(_)
         | Command::Init(_)

@@ -7,7 +7,7 @@ use clap::Parser as _;
 
 #[cfg(feature = "demo")]
 use super::demo;
-use super::{Cli, Command, catalog, check, compare, edit, init, rehearse, run, serve::Server, signal};
+use super::{Cli, Command, access, catalog, check, compare, edit, init, rehearse, run, serve::Server, signal};
 
 /// Does what the arguments ask for; errors are written to standard error.
 pub fn main() -> ExitCode {
@@ -43,6 +43,7 @@ async fn command(command: Command) -> anyhow::Result<ExitCode> {
         Command::Compare(arguments) => compare::run(&arguments).await,
         Command::Init(arguments) => init::init(&arguments),
         Command::Check(arguments) => check::check(&arguments),
+        Command::Access(arguments) => access::access(&arguments),
         Command::Rehearse(arguments) => rehearse::rehearse(&arguments),
         Command::Schema(arguments) => run::schema(&arguments),
     }

@@ -1,5 +1,6 @@
 //! Arguments and environment of the commands. What a command does is in `run`.
 
+pub mod access;
 mod arguments;
 pub mod catalog;
 pub mod check;
@@ -23,7 +24,7 @@ use clap::{Parser, Subcommand};
 
 use self::settings::Settings;
 
-pub use arguments::{Check, Compare, Edit, Explain, Init, Rehearse, Schema, Serve, Signal};
+pub use arguments::{Access, Check, Compare, Edit, Explain, Init, Rehearse, Schema, Serve, Signal};
 
 /// Promotes plugin chart releases through tiers of clusters, one pull request per tier.
 #[derive(Debug, Parser)]
@@ -72,6 +73,8 @@ pub enum Command {
     Compare(Compare),
     /// Reads a policy file, and in a checkout what it speaks of; shows all errors at once, exit code 1 when there are any
     Check(Check),
+    /// Prints the rights that the signals of the policy need in clusters, or a script that gives them and makes the kubeconfigs
+    Access(Access),
     /// Tells a scripted story, or replays a history of releases, through the real planner
     Rehearse(Rehearse),
     /// Prints the JSON Schema of the policy file

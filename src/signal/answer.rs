@@ -18,6 +18,11 @@ pub trait Signal: Send + Sync {
         Vec::new()
     }
 
+    /// Where those can be, for who gives the right to read them: objects by their names, or collections.
+    fn around(&self) -> Vec<Target> {
+        Vec::new()
+    }
+
     /// Judges the object as the API server returned it; `more` are the further ones in their order, none where
     /// there is no such. Pure.
     fn judge(&self, object: &Value, more: &[Option<Value>]) -> Verdict;

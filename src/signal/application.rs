@@ -69,6 +69,10 @@ impl Signal for Application {
         children::targets(Object(object))
     }
 
+    fn around(&self) -> Vec<Target> {
+        vec![API.all(self.target.namespace.clone())]
+    }
+
     fn judge(&self, object: &Value, more: &[Option<Value>]) -> Verdict {
         children::with(verdict(Object(object), self.source), Object(object), more)
     }

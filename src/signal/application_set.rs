@@ -51,6 +51,10 @@ impl Signal for ApplicationSet {
     }
 
     fn more(&self, _: &Value) -> Vec<Target> {
+        self.around()
+    }
+
+    fn around(&self) -> Vec<Target> {
         vec![application::API.named(self.target.namespace.clone(), self.application.clone())]
     }
 

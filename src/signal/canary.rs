@@ -58,6 +58,10 @@ impl Signal for Canary {
         names.map(|name| api.named(self.target.namespace.clone(), name)).collect()
     }
 
+    fn around(&self) -> Vec<Target> {
+        [DEPLOYMENT, DAEMON_SET].map(|api| api.all(self.target.namespace.clone())).to_vec()
+    }
+
     fn judge(&self, object: &Value, more: &[Option<Value>]) -> Verdict {
         let canary = Object(object);
         if workload(canary).is_none() {

@@ -91,6 +91,10 @@ impl Signal for HelmSecret {
         newest.filter(|name| settings::name("name", (*name).to_string()).is_ok()).map(named).into_iter().collect()
     }
 
+    fn around(&self) -> Vec<Target> {
+        vec![API.all(Some(self.namespace.clone()))]
+    }
+
     fn judge(&self, list: &Value, more: &[Option<Value>]) -> Verdict {
         let Some((revision, metadata)) = self.newest(list) else {
             return Verdict::new(Health::NotFound, format!("Helm keeps no release {} there", self.release));

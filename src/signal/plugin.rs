@@ -85,6 +85,10 @@ impl Signal for Single {
         self.0.more(Object(object))
     }
 
+    fn around(&self) -> Vec<Target> {
+        self.0.around()
+    }
+
     fn judge(&self, object: &Value, more: &[Option<Value>]) -> Verdict {
         self.0.judge(Object(object), more)
     }
@@ -115,6 +119,15 @@ impl Plugin {
         };
         let mut all =
             vec![definition, helm_release::API.named(here(), self.name.clone()), CLUSTER.named(here(), cluster)];
+        all.extend(self.catalog.as_ref().map(|catalog| CATALOGS.named(here(), catalog.clone())));
+        all
+    }
+
+    /// Where these can be.
+    pub fn around(&self) -> Vec<Target> {
+        let here = || Some(self.namespace.clone());
+        let release = helm_release::API.named(here(), self.name.clone());
+        let mut all = vec![DEFINITION.all(here()), CLUSTER_DEFINITION.all(None), release, CLUSTER.all(here())];
         all.extend(self.catalog.as_ref().map(|catalog| CATALOGS.named(here(), catalog.clone())));
         all
     }

@@ -59,6 +59,12 @@ impl Signal for PluginPreset {
         all
     }
 
+    fn around(&self) -> Vec<Target> {
+        let mut all = vec![self.plugin.target()];
+        all.extend(self.plugin.around());
+        all
+    }
+
     fn judge(&self, object: &Value, more: &[Option<Value>]) -> Verdict {
         let preset = Object(object);
         if preset.is_deleted() {

@@ -56,6 +56,11 @@ impl Api {
         target(self.parts(), namespace, Which::Named(name))
     }
 
+    /// All of them.
+    pub fn all(self, namespace: Option<String>) -> Target {
+        self.labelled(namespace, String::new(), false)
+    }
+
     /// Those with these labels.
     pub fn labelled(self, namespace: Option<String>, selector: String, metadata: bool) -> Target {
         target(self.parts(), namespace, Which::Labelled { selector, metadata })

@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::peers::{peer, python, script};
-use crate::support::Stage;
+use crate::support::{REPOSITORY, Stage};
 
 /// Where the chart and the manifests are.
 fn deploy(below: &str) -> PathBuf {
@@ -123,6 +123,33 @@ fn the_manifests_are_what_the_chart_renders() {
         let held = script(python(), "kubernetes.py", &json!([text]));
         assert_eq!(held, json!({"wrong": [], "foreign": [], "valid": 8}), "{scope}");
     }
+}
+
+/// What `coldframe access` prints for the policy of the sandbox.
+#[tokio::test(flavor = "multi_thread")]
+async fn rights_are_objects_that_kubernetes_takes() {
+    let stage = Stage::whole().await;
+    let checkout = stage.folder.path().join("checkout");
+    let github = stage.world.github();
+    for name in ["coldframe.yaml", "clusters.yaml"] {
+        std::fs::create_dir_all(&checkout).unwrap();
+        let text = github.file(REPOSITORY, "main", name).unwrap().unwrap();
+        std::fs::write(checkout.join(name), text).unwrap();
+    }
+    let run = |program: &str, words: &[&str]| {
+        let done = Command::new(program).args(words).current_dir(&checkout).output().unwrap();
+        assert!(done.status.success(), "{program} {words:?}: {}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap()
+    };
+    run("git", &["init", "--quiet"]);
+    for (words, least) in [(&["access"][..], 15), (&["access", "--once"], 15)] {
+        let text = run(env!("CARGO_BIN_EXE_coldframe"), words);
+        let held = script(python(), "kubernetes.py", &json!([text]));
+        assert_eq!((&held["wrong"], &held["foreign"]), (&json!([]), &json!([])), "{text}");
+        assert!(held["valid"].as_u64().unwrap() >= least, "{held}");
+    }
+    std::fs::write(checkout.join("access.sh"), run(env!("CARGO_BIN_EXE_coldframe"), &["access", "--script"])).unwrap();
+    run("sh", &["-n", "access.sh"]);
 }
 
 /// What is installed is what was released with it.

@@ -7,7 +7,7 @@ use super::source::File;
 /// Lines of code that ship, without comments, blank lines and tests. Who writes more raises the number here.
 const BUDGETS: &[(&str, usize)] = &[
     ("act", 2_560),
-    ("cli", 2_660),
+    ("cli", 3_000),
     ("clock", 50),
     ("command", 200),
     ("compare", 1_620),
@@ -35,7 +35,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("repo", 100),
     ("seal", 150),
     ("secret", 100),
-    ("signal", 3_850),
+    ("signal", 3_870),
     ("tell", 4_680),
     ("tick", 100),
     ("wake", 1_100),

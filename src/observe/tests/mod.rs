@@ -296,6 +296,26 @@ fn every_kind_has_a_page_whose_example_is_right_and_whose_rights_are_enough() {
     }
 }
 
+/// Whoever gives rights knows where to give them.
+#[test]
+fn what_lies_beside_an_object_is_where_its_kind_says() {
+    for kind in KINDS.iter().filter(|kind| kind.asks_clusters()) {
+        let kit = Kit::of(kind);
+        let signal = on(kind.name, &kit.settings, &kit.cluster).unwrap();
+        let around = signal.around();
+        let more = signal.more(&kit.object);
+        assert_eq!(around.is_empty(), more.is_empty() && kind.name != "application", "{}", kind.name);
+        for target in more {
+            let same = |one: &&signal::Target| {
+                (&one.group, &one.plural, &one.namespace) == (&target.group, &target.plural, &target.namespace)
+            };
+            let any = |one: &signal::Target| matches!(&one.which, signal::Which::Labelled { selector, .. } if selector.is_empty());
+            let found = around.iter().filter(same).any(|one| one.which == target.which || any(one));
+            assert!(found, "{}: {target:?} is in none of {around:?}", kind.name);
+        }
+    }
+}
+
 /// Every scalar of a value, as JSON pointers.
 fn scalars(value: &Value, at: &str, found: &mut Vec<String>) {
     let escaped = |key: &String| key.replace('~', "~0").replace('/', "~1");
