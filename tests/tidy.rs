@@ -8,6 +8,8 @@ mod attacks;
 mod budgets;
 #[path = "tidy/circles.rs"]
 mod circles;
+#[path = "tidy/links.rs"]
+mod links;
 #[path = "tidy/promises.rs"]
 mod promises;
 #[path = "tidy/rooms.rs"]
@@ -119,6 +121,11 @@ const RULES: &[Rule] = &[
         find: dependencies,
     },
     Rule {
+        name: "links lead somewhere",
+        why: "who follows one that does not gives up there",
+        find: links::lead_somewhere,
+    },
+    Rule {
         name: "a page names tests that there are",
         why: "whoever reads a promise wants to see what holds it",
         find: promises::are_proved,
@@ -126,7 +133,7 @@ const RULES: &[Rule] = &[
     Rule {
         name: "every member of an open set has its page",
         why: "a signal or a source that no page explains is found by nobody",
-        find: pages,
+        find: promises::members_have_pages,
     },
 ];
 
@@ -330,31 +337,6 @@ fn dependencies(files: &[File]) -> Problems {
                 inside = line.ends_with("dependencies]");
             } else if inside && line.contains('=') && !line.contains(" # ") {
                 problems.push(format!("{}:{} no reason", file.path, number + 1));
-            }
-        }
-    }
-    problems
-}
-
-/// The manual comes later: a set is checked from the day on which its folder in `docs` exists.
-fn pages(files: &[File]) -> Problems {
-    let sets = [
-        ("src/signal/", "docs/signals/"),
-        ("src/observe/chart/", "docs/sources/"),
-        ("src/edit/", "docs/formats/"),
-        ("src/tell/notify/", "docs/notifiers/"),
-    ];
-    let mut problems = Problems::new();
-    for (members, pages) in sets.iter().filter(|(_, pages)| files.iter().any(|file| file.within(pages))) {
-        for file in files.iter().filter(|file| file.within(members) && !file.path.ends_with("/mod.rs")) {
-            // Beside the kinds of signals stands what several of them need.
-            if *members == "src/signal/" && !file.text.contains("const KIND: Kind") {
-                continue;
-            }
-            let name = file.path.trim_start_matches(members).trim_end_matches(".rs");
-            let page = format!("{pages}{}.md", name.replace('_', "-"));
-            if !name.contains('/') && !files.iter().any(|file| file.path == page) {
-                problems.push(format!("{} has no page {page}", file.path));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Tests that pages name: each is there, so that no page promises what nobody proves.
+//! Tests that pages name, and pages of what the project has: each is there, so that no page promises what nobody proves.
 
 use super::source::File;
 
@@ -12,6 +12,31 @@ pub fn are_proved(files: &[File]) -> Vec<String> {
                 if !there.flat_map(File::code).any(|(_, code)| code.contains(&format!("fn {test}("))) {
                     problems.push(format!("{}:{} no test `{test}` in {path}", page.path, number + 1));
                 }
+            }
+        }
+    }
+    problems
+}
+
+/// Members of a set without a page: it is checked from the day on which its folder in `docs` exists.
+pub fn members_have_pages(files: &[File]) -> Vec<String> {
+    let sets = [
+        ("src/signal/", "docs/signals/"),
+        ("src/observe/chart/", "docs/sources/"),
+        ("src/edit/", "docs/formats/"),
+        ("src/tell/notify/", "docs/notifiers/"),
+    ];
+    let mut problems = Vec::new();
+    for (members, pages) in sets.iter().filter(|(_, pages)| files.iter().any(|file| file.within(pages))) {
+        for file in files.iter().filter(|file| file.within(members) && !file.path.ends_with("/mod.rs")) {
+            // Beside the kinds of signals stands what several of them need.
+            if *members == "src/signal/" && !file.text.contains("const KIND: Kind") {
+                continue;
+            }
+            let name = file.path.trim_start_matches(members).trim_end_matches(".rs");
+            let page = format!("{pages}{}.md", name.replace('_', "-"));
+            if !name.contains('/') && !files.iter().any(|file| file.path == page) {
+                problems.push(format!("{} has no page {page}", file.path));
             }
         }
     }
