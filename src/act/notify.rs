@@ -5,9 +5,13 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context as _, bail};
+use aws_lc_rs::hmac;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use decide::plan::Plan;
 use decide::snapshot::LedgerState;
 use decide::{Ledger, Sha};
+use http::{HeaderMap, HeaderValue, header};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -16,8 +20,10 @@ use crate::act::line::Line;
 use crate::git::{Draft, Pushed};
 use crate::ledger;
 use crate::observe::Seen;
-use crate::policy::wiring::{Event, Notify};
-use crate::tell::notify::{Blocked, Known, News, blocked, slack};
+use crate::policy::wiring::{Event, Notify, Recipient};
+use crate::secret::Secret;
+use crate::tell::Links;
+use crate::tell::notify::{Blocked, CONTENT_TYPE, Known, News, blocked, slack, teams, webhook};
 
 use crate::branches::NOTIFIED;
 const FILE: &str = "notified.yaml";
@@ -81,7 +87,7 @@ pub async fn notify(line: &mut Line, seen: &Seen, plan: &Plan, now: Timestamp) -
         return Ok(());
     }
     news.retain(|news| news.at.is_none_or(|at| now.duration_since(at) < STALE));
-    let mut done = deliver(line, seen, &whom, &news, &mut told).await;
+    let mut done = deliver(line, (seen, now), &whom, &news, &mut told).await;
     if done.is_ok() {
         done = remember(line, told.tip.clone(), mark, ledger, now).await;
     }
@@ -93,19 +99,33 @@ pub async fn notify(line: &mut Line, seen: &Seen, plan: &Plan, now: Timestamp) -
 }
 
 /// Sends to each what it was not sent yet. One that does not answer keeps nothing from the others.
-async fn deliver(line: &Line, seen: &Seen, whom: &[Notify], news: &[News], told: &mut Told) -> anyhow::Result<()> {
+async fn deliver(
+    line: &Line,
+    (seen, now): (&Seen, Timestamp),
+    whom: &[Notify],
+    news: &[News],
+    told: &mut Told,
+) -> anyhow::Result<()> {
     let links = seen.links();
     let mut failed = Vec::new();
     for notify in whom {
-        let key = |news: &News| (notify.slack.clone(), news.subject(), news.event, news.at);
+        let key = |news: &News| (notify.to.url().to_string(), news.subject(), news.event, news.at);
         let new: Vec<&News> =
             news.iter().filter(|news| news.is_for(notify) && !told.sent.contains(&key(news))).collect();
-        if new.is_empty() {
-            continue;
-        }
-        match send(line, &notify.slack, slack(&new, &links)).await {
-            Ok(()) => told.sent.extend(new.into_iter().map(key)),
-            Err(why) => failed.push(why),
+        // A chat gets one message of all, a program an event of each.
+        let parts = match &notify.to {
+            Recipient::Slack { .. } | Recipient::Teams { .. } => new.chunks(new.len().max(1)),
+            Recipient::Webhook { .. } => new.chunks(1),
+        };
+        for part in parts {
+            let message = Message::of(&notify.to, part, &links, told.mark.ledger.as_ref());
+            match send(line, &notify.to, &message, now).await {
+                Ok(()) => told.sent.extend(part.iter().map(|news| key(news))),
+                Err(why) => {
+                    failed.push(why);
+                    break;
+                }
+            }
         }
     }
     if failed.is_empty() {
@@ -114,12 +134,66 @@ async fn deliver(line: &Line, seen: &Seen, whom: &[Notify], news: &[News], told:
     bail!("people were not told what happened, and it is tried again: {}", failed.join("; "))
 }
 
-async fn send(line: &Line, secret: &str, message: String) -> Result<(), String> {
-    let address = line.context.secrets.get(line.context.repo.repository.id, secret)?;
+/// What is sent, and its id where it has one.
+struct Message {
+    text: String,
+    kind: &'static str,
+    id: Option<String>,
+}
+
+impl Message {
+    /// All of them for a chat, the first for a program.
+    fn of(to: &Recipient, news: &[&News], links: &Links, since: Option<&Sha>) -> Self {
+        let chat = |text: String| Self { text, kind: "application/json", id: None };
+        match (to, news) {
+            (Recipient::Slack { .. }, _) => chat(slack(news, links)),
+            (Recipient::Teams { .. }, _) => chat(teams(news, links)),
+            (Recipient::Webhook { .. }, [first, ..]) => {
+                let (text, id) = webhook(first, links, since);
+                Self { text, kind: CONTENT_TYPE, id: Some(id) }
+            }
+            (Recipient::Webhook { .. }, []) => chat(String::new()),
+        }
+    }
+
+    /// What is said around it: of which kind it is, and who sends it.
+    fn headers(&self, key: Option<&Secret>, now: Timestamp) -> Result<HeaderMap, String> {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.kind));
+        if let (Some(id), Some(key)) = (&self.id, key) {
+            let time = now.as_second().to_string();
+            let signature = signature(key, id, &time, &self.text);
+            for (name, text) in [("webhook-id", id), ("webhook-timestamp", &time), ("webhook-signature", &signature)] {
+                let value = HeaderValue::from_str(text).map_err(|error| format!("{name}: {error}"))?;
+                headers.insert(name, value);
+            }
+        }
+        Ok(headers)
+    }
+}
+
+/// As Standard Webhooks has it (standardwebhooks.com, "Signature scheme"): HMAC-SHA256 over id, time and body; a key may be
+/// written as `whsec_` and base64.
+fn signature(key: &Secret, id: &str, time: &str, text: &str) -> String {
+    let plain = key.reveal();
+    let decoded = plain.strip_prefix("whsec_").and_then(|base64| STANDARD.decode(base64).ok());
+    let key = hmac::Key::new(hmac::HMAC_SHA256, decoded.as_deref().unwrap_or(plain.as_bytes()));
+    let tag = hmac::sign(&key, format!("{id}.{time}.{text}").as_bytes());
+    format!("v1,{}", STANDARD.encode(tag))
+}
+
+async fn send(line: &Line, to: &Recipient, message: &Message, now: Timestamp) -> Result<(), String> {
+    let (secret, repository) = (to.url(), line.context.repo.repository.id);
+    let address = line.context.secrets.get(repository, secret)?;
+    let key = match to {
+        Recipient::Slack { .. } | Recipient::Teams { .. } => None,
+        Recipient::Webhook { key, .. } => Some(line.context.secrets.get(repository, key)?),
+    };
+    let headers = message.headers(key.as_ref(), now)?;
     // The address is the secret, so that no error repeats it.
     let url = Url::parse(address.reveal()).map_err(|error| format!("the secret {secret} is no address: {error}"))?;
-    let answer =
-        line.context.net.post(&url, message, MOST_ANSWERED).await.map_err(|error| format!("{secret}: {error}"))?;
+    let posted = line.context.net.post(&url, headers, message.text.clone(), MOST_ANSWERED).await;
+    let answer = posted.map_err(|error| format!("{secret}: {error}"))?;
     if answer.status.is_success() {
         return Ok(());
     }

@@ -190,12 +190,12 @@ impl Net {
         self.send(url, request, most).await
     }
 
-    /// Posts JSON to an address that is a secret as a whole: errors name its host alone.
+    /// Posts to an address that is a secret as a whole: errors name its host alone.
     ///
     /// # Errors
     /// As [`Net::get`].
-    pub async fn post(&self, url: &Url, json: String, most: usize) -> Result<Fetched, NetError> {
-        let request = self.client.post(url.clone()).header(http::header::CONTENT_TYPE, "application/json").body(json);
+    pub async fn post(&self, url: &Url, headers: HeaderMap, body: String, most: usize) -> Result<Fetched, NetError> {
+        let request = self.client.post(url.clone()).headers(headers).body(body);
         let host = || url.host_str().unwrap_or_default().to_string();
         self.send(url, request, most).await.map_err(|error| match error {
             NetError::Refused { why, .. } => NetError::Refused { url: host(), why },

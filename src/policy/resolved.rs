@@ -14,7 +14,7 @@ use serde_yaml::{Mapping, Value};
 
 use super::Loaded;
 use super::file::TierFile;
-use super::wiring::{Inventory, Notify, People, PullRequests};
+use super::wiring::{Inventory, Notify, People, PullRequests, Recipient};
 use parse::read::Shape;
 
 pub use changes::{Change, changes};
@@ -179,10 +179,16 @@ fn pulls(file: &mut Mapping, wanted: &PullRequests, opening: Option<&Windows>) {
     }
 }
 
-fn notify(Notify { slack, on, tiers, plugins }: &Notify) -> Value {
-    let url = map([("secret", Value::from(slack.as_str()))]);
+fn notify(Notify { to, on, tiers, plugins }: &Notify) -> Value {
+    let secret = |name: &str| map([("secret", Value::from(name))]);
     let mut notify = Mapping::new();
-    put(&mut notify, "slack", map([("url", url)]));
+    match to {
+        Recipient::Slack { url } => put(&mut notify, "slack", map([("url", secret(url))])),
+        Recipient::Teams { url } => put(&mut notify, "teams", map([("url", secret(url))])),
+        Recipient::Webhook { url, key } => {
+            put(&mut notify, "webhook", map([("url", secret(url)), ("key", secret(key))]));
+        }
+    }
     put(&mut notify, "on", list(on, plain));
     let mut select = Mapping::new();
     if !tiers.is_empty() {

@@ -104,6 +104,8 @@ mod tests {
             ("PullRequests", "pullRequests: @"),
             ("Notify", "notify: [@]"),
             ("Slack", "notify: [{slack: @}]"),
+            ("Teams", "notify: [{teams: @}]"),
+            ("Webhook", "notify: [{webhook: @}]"),
             ("Secret", "notify: [{slack: {url: @}}]"),
             ("NotifySelect", "notify: [{select: @}]"),
         ];

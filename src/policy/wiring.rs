@@ -1,16 +1,20 @@
 //! What the policy file says beyond the policy itself: where charts come from, which spots hold
 //! their version, which signals are asked. `observe` and `act` read it; the planner does not.
 
+mod notify;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use decide::PluginName;
 use decide::selector::Selector;
-use decide::{PluginName, TierName};
 use serde::{Deserialize, Serialize};
 
 pub use edit::place::{DocumentSelector, FileFormat, ORGANIZATION, Scalar, VERSION, Write, chart_address};
 use inventory::{self, Scope};
 use signal::SignalSpec;
+
+pub use notify::{Event, Notify, Recipient};
 
 /// Everything of a policy file that the planner does not need.
 #[derive(Clone, Debug, PartialEq)]
@@ -138,44 +142,6 @@ impl PullRequests {
     pub fn titled(&self, title: &str) -> String {
         self.prefix.as_ref().map_or_else(|| title.to_string(), |prefix| format!("{prefix} {title}"))
     }
-}
-
-/// Who is told of which events.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Notify {
-    /// The name of the operator's secret that is the address of an incoming webhook of Slack.
-    pub slack: String,
-    /// Which events, without repetition.
-    pub on: Vec<Event>,
-    /// Only these tiers; none = all.
-    pub tiers: Vec<TierName>,
-    /// Only these plugins; none = all.
-    pub plugins: Vec<PluginName>,
-}
-
-/// What a notification may be about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Event {
-    /// A release soaks on the tier below.
-    Upcoming,
-    /// The end of a grace period was announced.
-    Notice,
-    /// A release does not go on, and time alone does not change that.
-    Blocked,
-    /// A release was merged without the missing approvals.
-    Forced,
-    /// A release failed on a tier, or stalls there.
-    Failed,
-    /// The version before a failed one is back.
-    RolledBack,
-    /// A release finished a tier.
-    Finished,
-}
-
-impl Event {
-    /// The events of a notification that names none: those that may need a person.
-    pub const DEFAULT: [Self; 5] = [Self::Notice, Self::Blocked, Self::Forced, Self::Failed, Self::RolledBack];
 }
 
 /// Where the clusters are listed.

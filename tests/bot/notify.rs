@@ -130,3 +130,65 @@ async fn a_run_takes_the_secret_from_its_own_environment_and_says_when_there_is_
     assert!(run(Some(address)).status.success());
     assert_eq!(chat.said("held by maria: a demo"), 1, "{:?}", chat.lines());
 }
+
+/// A program that keeps what it is sent: an id, a time, a signature, and the event.
+type Inbox = Arc<Mutex<Vec<[String; 4]>>>;
+
+async fn event(State(inbox): State<Inbox>, headers: axum::http::HeaderMap, body: String) -> StatusCode {
+    let said = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+    assert_eq!(said("content-type"), "application/cloudevents+json");
+    inbox.lock().unwrap().push([said("webhook-id"), said("webhook-timestamp"), said("webhook-signature"), body]);
+    StatusCode::NO_CONTENT
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_gets_signed_events_and_knows_which_it_has() {
+    let stage = Stage::set().await;
+    let inbox = Inbox::default();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    let router = Router::new().route(PATH, post(event)).with_state(inbox.clone());
+    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    let id = stage.world.github().repository_id(REPOSITORY).unwrap();
+    let folder = stage.secrets().join(id.to_string());
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("EVENTS"), format!("http://{host}{PATH}\n")).unwrap();
+    std::fs::write(folder.join("EVENTS_KEY"), "whsec_c2VjcmV0IG9mIHRoZSBldmVudHM=\n").unwrap();
+    let notify = "notify: [{webhook: {url: {secret: EVENTS}, key: {secret: EVENTS_KEY}}, on: [upcoming, finished]}]\n";
+    stage.edit_policy("plugins:\n", &format!("{notify}plugins:\n"));
+    let (secrets, allowed) = (stage.secrets().display().to_string(), stage.allowed(&host));
+    let settings = [("COLDFRAME_SECRETS", secrets.as_str()), ("COLDFRAME_ALLOW_HOSTS", allowed.as_str())];
+    let _bot = stage.serve_with(&settings);
+    let got = |kind: &'static str, subject: &'static str| {
+        let inbox = inbox.clone();
+        move |_: &Stage| {
+            let all = inbox.lock().unwrap();
+            let mut events = all.iter().map(|[id, time, signature, body]| {
+                (id, time, signature, body, serde_json::from_str::<serde_json::Value>(body).unwrap())
+            });
+            let found = events.find(|(.., event)| event["type"] == kind && event["subject"] == subject);
+            found.map(|(id, time, signature, body, event)| {
+                assert_eq!(event["id"], id.as_str());
+                (id.clone(), time.clone(), signature.clone(), body.clone())
+            })
+        }
+    };
+    let finished = got("dev.coldframe.finished", "cert-manager 1.15.0 on qa");
+    let (id, time, signature, body) = stage.until("qa has finished", finished).await;
+    let key = aws_lc_rs::hmac::Key::new(aws_lc_rs::hmac::HMAC_SHA256, b"secret of the events");
+    let tag = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, &signature["v1,".len()..]).unwrap();
+    aws_lc_rs::hmac::verify(&key, format!("{id}.{time}.{body}").as_bytes(), &tag).unwrap();
+    // Two processes may both tell it before one of them has remembered that: it has one id.
+    let mut command = stage.command(&["serve"]);
+    command.envs(settings).env("COLDFRAME_DATA", stage.folder.path().join("second"));
+    let _second = stage.start_at(command, "127.0.0.1:0", "127.0.0.1:0");
+    stage.until("bronze opens", |stage| stage.pull("cert-manager", "bronze").filter(is_open)).await;
+    stage.until("it is told", got("dev.coldframe.upcoming", "cert-manager 1.15.0 on bronze")).await;
+    let mut ids = std::collections::BTreeMap::new();
+    for [id, _, _, body] in inbox.lock().unwrap().iter() {
+        let event: serde_json::Value = serde_json::from_str(body).unwrap();
+        let known = ids.insert((event["type"].to_string(), event["subject"].to_string()), id.clone());
+        assert!(known.is_none_or(|known| known == *id), "{body} has another id than before");
+    }
+    assert!(ids.len() >= 2, "{ids:?}");
+}

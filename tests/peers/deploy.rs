@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use coldframe::kubeconfig::{Beside, Connection, Secret};
 use serde_json::{Value, json};
 
 use crate::peers::{peer, python, script};
@@ -125,6 +126,23 @@ fn the_manifests_are_what_the_chart_renders() {
     }
 }
 
+/// The cluster that it runs in is reached by an account's token and authority, which the kubelet puts beside the kubeconfig.
+#[test]
+fn the_kubeconfig_of_its_own_cluster_is_read() {
+    let texts = rendered(&own("namespace"), "garden").unwrap();
+    let config: serde_yaml::Value = serde_yaml::from_str(&texts["coldframe/templates/config.yaml"]).unwrap();
+    let text = config["data"]["own.yaml"].as_str().unwrap();
+    let Beside { token, authority } = Connection::names(text.as_bytes());
+    for name in ["own.yaml", &token.unwrap(), &authority.unwrap()] {
+        let mounted = format!("path: \"{name}\"");
+        assert!(texts["coldframe/templates/deployment.yaml"].contains(&mounted), "{name}");
+    }
+    let pem = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----";
+    let beside = Beside { token: Some(Secret::new("token")), authority: Some(Secret::new(pem)) };
+    let connection = Connection::read_with(text.as_bytes(), beside, &[]).unwrap();
+    assert_eq!(connection.server.as_str(), "https://kubernetes.default.svc/");
+}
+
 /// What `coldframe access` prints for the policy of the sandbox.
 #[tokio::test(flavor = "multi_thread")]
 async fn rights_are_objects_that_kubernetes_takes() {
@@ -169,6 +187,47 @@ fn the_chart_is_of_this_version() {
 fn the_dockerfile_is_linted() {
     let done = Command::new(peer("venv/bin/hadolint")).arg(deploy("Dockerfile")).output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
+}
+
+/// The steps of the Dockerfile, without an engine: the C library that its base has and the program that it copies, in a folder
+/// that is another's, and the program in there as the user that it names.
+#[test]
+fn the_image_starts_its_program_on_a_root_that_is_not_its_own() {
+    let text = std::fs::read_to_string(deploy("Dockerfile")).unwrap();
+    let said = |word: &str| text.lines().find_map(|line| line.strip_prefix(word)).unwrap().trim().to_owned();
+    let (user, entry) = (said("USER "), said("ENTRYPOINT "));
+    let entry: Vec<String> = serde_json::from_str(&entry).unwrap();
+    assert!(said("COPY ").ends_with(&format!(" {}", entry[0])), "what starts is not what is copied");
+    let (root, program) = (tempfile::tempdir().unwrap(), env!("CARGO_BIN_EXE_coldframe"));
+    let put = |from: &str, to: &str| {
+        let to = root.path().join(to.trim_start_matches('/'));
+        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+        std::fs::copy(from, to).unwrap();
+    };
+    put(program, &entry[0]);
+    let needs = Command::new("ldd").arg(program).output().unwrap();
+    for word in String::from_utf8(needs.stdout).unwrap().split_whitespace().filter(|word| word.starts_with('/')) {
+        put(word, word);
+    }
+    std::fs::set_permissions(root.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let is_root = String::from_utf8(Command::new("id").arg("-u").output().unwrap().stdout).unwrap().trim() == "0";
+    let mut command = match is_root {
+        true => {
+            let mut command = Command::new("chroot");
+            command.arg(format!("--userspec={user}")).arg(root.path());
+            command
+        }
+        // Whoever may not become another user is at least in another root.
+        false => {
+            let mut command = Command::new("unshare");
+            command.args(["--user", "--map-current-user", "--root"]).arg(root.path());
+            command
+        }
+    };
+    let done = command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").args(&entry).arg("--version").output();
+    let done = done.unwrap();
+    let told = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
+    assert_eq!(told.trim(), concat!("coldframe ", env!("CARGO_PKG_VERSION")));
 }
 
 /// The container as the chart describes it, without a container: its files, its environment and nothing else.

@@ -38,7 +38,7 @@ fi
 
 # --- GitHub's description of its API, its example webhooks, its GraphQL schema; a GitHub that others wrote, whose tag
 # `latest` is another project ---
-node_packages='@octokit/openapi@23.0.2 @octokit/webhooks-examples@7.6.1 @octokit/graphql-schema@15.26.1 graphql@16.15.0 emulate@0.11.2 @sigstore/mock@0.12.1 @sigstore/sign@4.1.1'
+node_packages='@octokit/openapi@23.0.2 @octokit/webhooks-examples@7.6.1 @octokit/graphql-schema@15.26.1 graphql@16.15.0 emulate@0.11.2 adaptivecards@3.0.5 @sigstore/mock@0.12.1 @sigstore/sign@4.1.1'
 if ! stamped node "$node_packages"; then
     need node 'Node.js 20 or newer'
     need npm 'npm'

@@ -6,6 +6,7 @@
 mod alerts;
 mod answers;
 mod charts;
+mod chats;
 mod compare;
 #[path = "../replay/edits/corpus.rs"]
 mod corpus;

@@ -6,7 +6,7 @@ use super::source::File;
 
 /// Lines of code that ship, without comments, blank lines and tests. Who writes more raises the number here.
 const BUDGETS: &[(&str, usize)] = &[
-    ("act", 2_560),
+    ("act", 2_600),
     ("cli", 3_000),
     ("clock", 50),
     ("command", 200),
@@ -28,7 +28,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("onboard", 170),
     ("openpgp", 600),
     ("parse", 1_750),
-    ("policy", 4_730),
+    ("policy", 4_800),
     ("process", 50),
     ("proxies", 200),
     ("rehearse", 4_120),
@@ -36,7 +36,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("seal", 150),
     ("secret", 100),
     ("signal", 3_870),
-    ("tell", 4_680),
+    ("tell", 4_720),
     ("tick", 100),
     ("wake", 1_100),
 ];

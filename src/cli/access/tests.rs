@@ -120,6 +120,14 @@ fn connections_of_equal_rights_are_told_once_and_strangers_not_at_all() {
     assert_eq!(error, "nothing is asked through `eu-9`; what is used is eu-1, hub, qa-1, qa-2, us-1");
 }
 
+#[test]
+fn a_name_is_a_name_whatever_yaml_would_make_of_it() {
+    let text = POLICY.replace("namespace: loki, name: 'loki-{tier}'", "namespace: 'null', name: '007'");
+    let all = rules(&text, &fleet(), &["eu-1"], true);
+    let helm = "\"null\": apiGroups: [helm.toolkit.fluxcd.io], resources: [helmreleases], resourceNames: [\"007\"], verbs: [get]";
+    assert!(all["eu-1"].contains(&helm.to_string()), "{all:?}");
+}
+
 /// A `kubectl` that knows one cluster, and keeps what it is told to apply.
 const KUBECTL: &str = "#!/bin/sh
 echo \"$*\" >> calls

@@ -34,7 +34,15 @@ pub fn script(groups: &[Group<'_>], namespace: &str) -> String {
         .replace("@account@", NAME)
 }
 
+/// A name as YAML reads it back: some of them would be numbers or truths.
+fn plain(name: &str) -> String {
+    let reserved = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
+    let is_word = name.starts_with(|c: char| c.is_ascii_lowercase()) && !reserved.contains(&name);
+    if is_word { name.to_string() } else { format!("\"{name}\"") }
+}
+
 fn objects(rights: &Rights, namespace: &str) -> String {
+    let namespace = plain(namespace);
     let mut out = format!(
         "apiVersion: v1\nkind: Namespace\nmetadata: {{name: {namespace}}}\n---\napiVersion: v1\nkind: ServiceAccount\nmetadata: \
          {{name: {NAME}, namespace: {namespace}}}\n---\napiVersion: v1\nkind: Secret\ntype: \
@@ -47,7 +55,7 @@ fn objects(rights: &Rights, namespace: &str) -> String {
         let own = rights.0.iter().filter(|(place, _)| place.namespace == *of);
         let rules: String = own.flat_map(|(place, reads)| rules(place, reads)).collect();
         let (kind, within) = match of {
-            Some(within) => ("Role", format!(", namespace: {within}")),
+            Some(within) => ("Role", format!(", namespace: {}", plain(within))),
             None => ("ClusterRole", String::new()),
         };
         let _ = write!(
@@ -64,8 +72,8 @@ fn objects(rights: &Rights, namespace: &str) -> String {
 /// The rules of one kind of objects: a name restricts `get`, and could restrict neither a list nor a watch of several.
 fn rules(place: &Place, reads: &Reads) -> Vec<String> {
     let rule = |names: &str, verbs: &str| {
-        let group = if place.group.is_empty() { "\"\"" } else { place.group.as_str() };
-        format!("  - {{apiGroups: [{group}], resources: [{}]{names}, verbs: [{verbs}]}}\n", place.plural)
+        let (group, plural) = (plain(&place.group), plain(&place.plural));
+        format!("  - {{apiGroups: [{group}], resources: [{plural}]{names}, verbs: [{verbs}]}}\n")
     };
     if reads.watch {
         return vec![rule("", "get, list, watch")];
@@ -78,7 +86,7 @@ fn rules(place: &Place, reads: &Reads) -> Vec<String> {
         (false, false) => {}
     }
     if !reads.names.is_empty() {
-        let names: Vec<&str> = reads.names.iter().map(String::as_str).collect();
+        let names: Vec<String> = reads.names.iter().map(|name| plain(name)).collect();
         all.push(rule(&format!(", resourceNames: [{}]", names.join(", ")), "get"));
     }
     all

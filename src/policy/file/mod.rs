@@ -16,7 +16,7 @@ mod windows;
 use crate::pinned::Extended;
 use crate::wiring::Right;
 pub use clusters::{ClustersFile, InventoryKind};
-pub use notify::{NotifyFile, NotifySelectFile, SecretFile, SlackFile};
+pub use notify::{NotifyFile, NotifySelectFile, SecretFile, SlackFile, TeamsFile, WebhookFile};
 use parse::forms::{List, Words as WordList};
 use parse::read::{Shape, record};
 use parse::scalar::Count;
@@ -178,6 +178,8 @@ const SHAPES: &[&Shape] = &[
     &PullRequestsFile::SHAPE,
     &NotifyFile::SHAPE,
     &SlackFile::SHAPE,
+    &TeamsFile::SHAPE,
+    &WebhookFile::SHAPE,
     &SecretFile::SHAPE,
     &NotifySelectFile::SHAPE,
 ];

@@ -10,8 +10,12 @@ use parse::scalar::{Name, SecretName};
 record! {
     /// Who is told of what happens, beside the pull request. A message may come twice after a crash and is never the only trace: everything stands on the pull requests and in the ledger too.
     NotifyFile = "notification" {
-        /// An incoming webhook of Slack, or of a chat that takes the same, such as Mattermost.
-        required slack "slack": SlackFile,
+        /// An incoming webhook of Slack, or of a chat that takes the same, such as Mattermost. Default none; one of the three has to stand here.
+        optional slack "slack": SlackFile,
+        /// A workflow of Microsoft Teams that posts what it is sent. Default none.
+        optional teams "teams": TeamsFile,
+        /// A program, which is sent signed events. Default none.
+        optional webhook "webhook": WebhookFile,
         /// Which events. Default `notice`, `blocked`, `forced`, `failed` and `rolledBack`: those that may need a person; who wants to follow along adds `upcoming` and `finished`.
         optional on "on": List<Word<Event>>,
         /// Only these tiers or plugins. Default all.
@@ -25,6 +29,26 @@ record! {
     SlackFile = "slack" {
         /// Its address. Who knows it can write into the channel, so that it is a secret of the operator's and never stands in this file.
         required url "url": SecretFile,
+    }
+    unsupported []
+}
+
+record! {
+    /// A workflow of Microsoft Teams.
+    TeamsFile = "teams" {
+        /// Its address, as the template "Post to a channel when a webhook request is received" shows it; a secret, too.
+        required url "url": SecretFile,
+    }
+    unsupported []
+}
+
+record! {
+    /// A program that takes CloudEvents by HTTP.
+    WebhookFile = "webhook" {
+        /// Its address.
+        required url "url": SecretFile,
+        /// The key that each event is signed with, as Standard Webhooks describes it.
+        required key "key": SecretFile,
     }
     unsupported []
 }

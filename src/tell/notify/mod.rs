@@ -2,8 +2,10 @@
 //! go on. Each notifier has a file for its form; who is told and how it travels is in `act/notify.rs`.
 
 mod slack;
+mod teams;
 #[cfg(test)]
 mod tests;
+mod webhook;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,6 +21,8 @@ use super::{inert, words};
 use crate::policy::wiring::{Event, Notify};
 
 pub use slack::slack;
+pub use teams::teams;
+pub use webhook::{CONTENT_TYPE, webhook};
 
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,6 +8,7 @@ use decide::{Clusters, Sha};
 use jiff::SignedDuration;
 
 use super::*;
+use crate::policy::wiring::Recipient;
 use crate::tell::{Links, fixture};
 
 /// A ladder of qa and gold with one plugin.
@@ -138,7 +139,12 @@ fn blocked_is_what_a_person_has_to_mend() {
         wave.findings.clear();
         wave.findings.push(Finding { gate: Gate::Hold, verdict, because });
         let plan = Plan { waves: vec![wave], ..Plan::default() };
-        let all = [Notify { slack: String::new(), on: vec![Event::Blocked], tiers: Vec::new(), plugins: Vec::new() }];
+        let all = [Notify {
+            to: Recipient::Slack { url: String::new() },
+            on: vec![Event::Blocked],
+            tiers: Vec::new(),
+            plugins: Vec::new(),
+        }];
         assert!(blocked(&plan, &[]).is_empty(), "nobody asked");
         blocked(&plan, &all).into_iter().next().map(|(_, news)| format!("{} {}", news.subject(), news.text))
     };
@@ -174,7 +180,7 @@ fn news(event: Event, tier: &str, text: &str) -> News {
 #[test]
 fn a_notification_takes_what_it_asks_for() {
     let notify = |tiers: &[&str], plugins: &[&str]| Notify {
-        slack: "OPS".to_string(),
+        to: Recipient::Slack { url: "OPS".to_string() },
         on: vec![Event::Failed],
         tiers: tiers.iter().map(|name| (*name).into()).collect(),
         plugins: plugins.iter().map(|name| (*name).into()).collect(),
@@ -207,4 +213,47 @@ fn slack_is_sent_text_in_which_nothing_foreign_is_markup() {
     assert_eq!(text.lines().count(), 21);
     assert!(text.starts_with("• *app 1.1.0 on gold* 0\n"), "{text}");
     assert!(text.ends_with("… and 3 more: <https://hub.example/acme/fleet/pulls|pull requests>"), "{text}");
+}
+
+#[test]
+fn teams_is_sent_a_card_of_plain_text() {
+    let links = Links { repo: "https://hub.example/acme/fleet".to_string(), ..Links::default() };
+    let hostile = news(Event::Failed, "gold", "has failed: [free](https://evil.example) **now**\n\u{202e}x");
+    let value: serde_json::Value = serde_json::from_str(&teams(&[&hostile], &links)).unwrap();
+    let block = &value["attachments"][0]["content"]["body"][0];
+    assert_eq!(block["type"], "RichTextBlock", "a text block would read Markdown");
+    assert_eq!(block["inlines"][0]["selectAction"]["url"], "https://hub.example/acme/fleet/pull/7");
+    assert_eq!(block["inlines"][1]["text"], " has failed: [free](https://evil.example) **now** �x");
+    let many: Vec<News> =
+        (0..23).map(|at| News { pull: None, ..news(Event::Failed, "gold", &at.to_string()) }).collect();
+    let value: serde_json::Value = serde_json::from_str(&teams(&many.iter().collect::<Vec<_>>(), &links)).unwrap();
+    let body = value["attachments"][0]["content"]["body"].as_array().unwrap();
+    assert_eq!(body.len(), 21);
+    assert_eq!(body[20]["inlines"][0]["text"], "… and 3 more");
+}
+
+#[test]
+fn a_program_is_sent_an_event_whose_id_stays() {
+    let links = Links { repo: "https://hub.example/acme/fleet".to_string(), ..Links::default() };
+    let since = |letter: &str| Sha::new(letter.repeat(40));
+    let finished = News { at: Some(fixture::now()), ..news(Event::Finished, "gold", "has finished") };
+    let (text, id) = webhook(&finished, &links, Some(&since("a")));
+    let event: serde_json::Value = serde_json::from_str(&text).unwrap();
+    for (key, value) in [
+        ("specversion", "1.0"),
+        ("id", id.as_str()),
+        ("source", "https://hub.example/acme/fleet"),
+        ("type", "dev.coldframe.finished"),
+        ("subject", "app 1.1.0 on gold"),
+        ("time", fixture::now().to_string().as_str()),
+    ] {
+        assert_eq!(event[key], value, "{key}");
+    }
+    assert_eq!(event["data"]["pullRequest"], "https://hub.example/acme/fleet/pull/7");
+    assert_eq!(event["data"]["tier"], "gold");
+    assert_eq!(webhook(&finished, &links, Some(&since("b"))).1, id, "it happened once");
+    let blocked = News { at: None, ..news(Event::Blocked, "gold", "does not go on") };
+    let id = |since: &Sha| webhook(&blocked, &links, Some(since)).1;
+    assert_eq!(id(&since("a")), id(&since("a")));
+    assert_ne!(id(&since("a")), id(&since("b")), "it may be so again");
 }

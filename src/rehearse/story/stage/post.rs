@@ -34,7 +34,7 @@ impl Post {
         self.ledger.clone_from(ledger);
         self.blocked = keys;
         let to = |news: &News| {
-            let whom = world.notify.iter().filter(|notify| news.is_for(notify)).map(|notify| notify.slack.as_str());
+            let whom = world.notify.iter().filter(|notify| news.is_for(notify)).map(|notify| notify.to.url());
             let whom: BTreeSet<&str> = whom.collect();
             whom.into_iter().map(|whom| format!("✉ {whom}: {} {}", news.subject(), news.text)).collect::<Vec<_>>()
         };
