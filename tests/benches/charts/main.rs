@@ -91,9 +91,10 @@ fn index_text() -> String {
             write!(
                 text,
                 "  - apiVersion: v2\n    appVersion: 3.{version}.0\n    created: \"2026-11-21T10:00:00.123456789Z\"\n    \
-                 description: A chart that installs something of number {chart}\n    home: https://charts.example/{chart}\n    \
+                 description: A chart that installs something of number {chart}\n    digest: {:064x}\n    home: https://charts.example/{chart}\n    \
                  keywords:\n    - logs\n    - metrics\n    maintainers:\n    - email: someone@example.org\n      name: someone\n    \
-                 name: chart-{chart}\n    type: application\n    urls:\n    - chart-{chart}-1.{version}.0.tgz\n    version: 1.{version}.0\n"
+                 name: chart-{chart}\n    type: application\n    urls:\n    - chart-{chart}-1.{version}.0.tgz\n    version: 1.{version}.0\n",
+                chart * VERSIONS + version
             )
             .unwrap();
         }
