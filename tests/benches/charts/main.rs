@@ -90,11 +90,10 @@ fn index_text() -> String {
         for version in (0..VERSIONS).rev() {
             write!(
                 text,
-                "  - apiVersion: v2\n    appVersion: 3.{version}.0\n    created: \"2026-11-21T10:00:00.123456789Z\"\n    \
-                 description: A chart that installs something of number {chart}\n    digest: {:064x}\n    home: https://charts.example/{chart}\n    \
+                "  - annotations:\n      licenses: Apache-2.0\n    apiVersion: v2\n    appVersion: 3.{version}.0\n    created: \"2026-11-21T10:00:00.123456789Z\"\n    \
+                 description: A chart that installs something of number {chart}\n    icon: https://charts.example/{chart}/icon.svg\n    home: https://charts.example/{chart}\n    \
                  keywords:\n    - logs\n    - metrics\n    maintainers:\n    - email: someone@example.org\n      name: someone\n    \
-                 name: chart-{chart}\n    type: application\n    urls:\n    - chart-{chart}-1.{version}.0.tgz\n    version: 1.{version}.0\n",
-                chart * VERSIONS + version
+                 name: chart-{chart}\n    type: application\n    urls:\n    - chart-{chart}-1.{version}.0.tgz\n    version: 1.{version}.0\n"
             )
             .unwrap();
         }
