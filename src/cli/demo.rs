@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
-use clap::{Args, Parser as _};
+use clap::Args;
 
 use super::serve::Server;
 use super::settings::Settings;
-use super::{Cli, Command};
 use demo::{Options, World, board};
 
 /// How long the last answers of the world may take.
@@ -97,23 +96,7 @@ fn settings(world: &World, data: &Path) -> anyhow::Result<Settings> {
         ("--poll", "500ms".to_string()),
         ("--write-pace", "0s".to_string()),
     ];
-    let words = arguments.into_iter().flat_map(|(name, value)| [name.to_string(), value]);
-    let words = ["coldframe".to_string(), "once".to_string()].into_iter().chain(words);
-    match Cli::try_parse_from(words)?.command {
-        Command::Once(settings) => Ok(settings),
-        Command::Demo(_)
-        | Command::Serve(_)
-        | Command::Plan(_)
-        | Command::Explain(_)
-        | Command::Check(_)
-        | Command::Access(_)
-        | Command::Compare(_)
-        | Command::Edit(_)
-        | Command::Init(_)
-        | Command::Signal(_)
-        | Command::Rehearse(_)
-        | Command::Schema(_) => anyhow::bail!("the sandbox's settings are not those of a run"),
-    }
+    Settings::read(arguments.into_iter().flat_map(|(name, value)| [name.to_string(), value]))
 }
 
 /// Where the sandbox keeps its files: a folder that vanishes with it, or one that stays.

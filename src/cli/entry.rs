@@ -7,7 +7,9 @@ use clap::Parser as _;
 
 #[cfg(feature = "demo")]
 use super::demo;
-use super::{Cli, Command, access, catalog, check, compare, edit, init, rehearse, run, serve::Server, signal};
+use super::{
+    Cli, Command, access, catalog, check, compare, doctor, edit, init, rehearse, run, serve::Server, setup, signal,
+};
 
 /// Does what the arguments ask for; errors are written to standard error.
 pub fn main() -> ExitCode {
@@ -34,6 +36,8 @@ async fn command(command: Command) -> anyhow::Result<ExitCode> {
             server.rung_by(senders).run(stopped).await?;
             Ok(ExitCode::SUCCESS)
         }
+        Command::Setup(arguments) => setup::setup(&arguments).await,
+        Command::Doctor(settings) => doctor::doctor(&settings, doctor::Out::Stdout).await,
         Command::Once(settings) => run::once(&settings).await,
         Command::Plan(settings) => run::plan(&settings).await,
         Command::Explain(arguments) => run::explain(&arguments).await,

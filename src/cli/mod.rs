@@ -7,6 +7,7 @@ pub mod check;
 pub mod compare;
 #[cfg(feature = "demo")]
 pub mod demo;
+pub mod doctor;
 pub mod edit;
 // Unit tests start no process: everything that waits would be compiled once more for them.
 #[cfg(not(test))]
@@ -16,6 +17,7 @@ pub mod rehearse;
 pub mod run;
 pub mod serve;
 pub mod settings;
+pub mod setup;
 pub mod signal;
 pub mod tenants;
 pub mod workflow;
@@ -44,6 +46,7 @@ fn after_help() -> String {
         "coldframe init                 a policy file for the config repository here",
         "coldframe check                the policy file here and what it speaks of, all errors at once",
         "coldframe plan --repository acme/fleet --token \"$GITHUB_TOKEN\"",
+        "coldframe setup                registers the GitHub App; coldframe doctor looks whether all is well",
     ];
     let lines = demo.into_iter().chain(others).map(|line| format!("\n  {line}"));
     format!("Start here:{}", lines.collect::<String>())
@@ -57,6 +60,10 @@ pub enum Command {
     Demo(demo::Demo),
     /// Proposes a policy file for a config repository, from the files that are there
     Init(Init),
+    /// Registers the GitHub App, with exactly what it needs, and keeps its key
+    Setup(setup::Setup),
+    /// Looks at everything that the bot needs, and says what mends what is not as it should be; writes nothing
+    Doctor(Settings),
     /// Runs as a GitHub App: webhooks and alarms ring, one loop per repository, a dashboard
     Serve(Serve),
     /// One pass over one repository, as the GitHub Action runs it

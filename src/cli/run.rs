@@ -173,7 +173,7 @@ async fn open_one(settings: &Settings) -> anyhow::Result<Line> {
 }
 
 /// A bar on a terminal while clusters are read; elsewhere, such as in the log of a workflow, a line now and then.
-fn progress() -> Progress {
+pub(super) fn progress() -> Progress {
     let bar = ProgressBar::hidden();
     if std::io::stderr().is_terminal() {
         bar.set_draw_target(ProgressDrawTarget::stderr());

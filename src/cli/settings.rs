@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
-use clap::{ArgAction, Args};
+use clap::{ArgAction, Args, Parser};
 
 use super::tenants::Wanted;
 use crate::hub::Credentials;
@@ -160,6 +160,20 @@ fn listed(text: &str) -> Vec<Secret> {
 }
 
 impl Settings {
+    /// Settings of a command that gives them to itself; what it does not give comes from the environment.
+    ///
+    /// # Errors
+    /// One of them is none.
+    pub fn read(words: impl IntoIterator<Item = String>) -> anyhow::Result<Self> {
+        #[derive(Parser)]
+        struct Alone {
+            #[command(flatten)]
+            settings: Settings,
+        }
+        let words = std::iter::once("coldframe".to_string()).chain(words);
+        Ok(Alone::try_parse_from(words).context("the settings")?.settings)
+    }
+
     /// Who we are at the hub.
     pub fn credentials(&self) -> anyhow::Result<Credentials> {
         match (self.app_id, &self.app_key, &self.token) {

@@ -116,6 +116,11 @@ impl Account {
         Ok(Self { line: line.clone(), proof, bot: OnceCell::new(), installations, minted, granted })
     }
 
+    /// How far our clock is ahead of the hub's, by the last answer.
+    pub(crate) fn skew(&self) -> SignedDuration {
+        self.line.skew.get()
+    }
+
     /// Whether this is a plain token.
     pub(crate) fn is_token(&self) -> bool {
         matches!(self.proof, Proof::Token { .. })

@@ -12,12 +12,20 @@ use super::{HubError, RepoHub};
 
 /// One active rule on a branch.
 #[derive(Deserialize)]
-struct Rule {
+pub(super) struct Rule {
     #[serde(rename = "type")]
-    kind: String,
-    ruleset_id: Option<u64>,
+    pub(super) kind: String,
+    pub(super) ruleset_id: Option<u64>,
     #[serde(default)]
     parameters: serde_json::Value,
+}
+
+/// A ruleset, and whether it binds who asks.
+#[derive(Deserialize)]
+pub(super) struct Ruleset {
+    #[serde(default)]
+    pub(super) name: String,
+    pub(super) current_user_can_bypass: Option<String>,
 }
 
 /// What is asked of a merge to a branch, beside reviews.
@@ -80,8 +88,12 @@ impl Context {
 }
 
 impl RepoHub {
-    async fn rules(&self, branch: &str) -> Result<Vec<Rule>, HubError> {
+    pub(super) async fn rules(&self, branch: &str) -> Result<Vec<Rule>, HubError> {
         self.main().pages(&self.path(&format!("/rules/branches/{}?per_page=100", segment(branch))), None).await
+    }
+
+    pub(super) async fn ruleset(&self, id: u64) -> Result<Ruleset, HubError> {
+        self.main().get(&self.path(&format!("/rulesets/{id}?includes_parents=true"))).await
     }
 
     /// What the rules and the classic protection of a branch ask of a merge.
@@ -146,17 +158,10 @@ impl RepoHub {
 
     /// Whether the rules about merges bind our ordinary identity.
     async fn bound_by(&self, branch: &str, rules: &[Rule]) -> Result<(), HubError> {
-        #[derive(Deserialize)]
-        struct Ruleset {
-            #[serde(default)]
-            name: String,
-            current_user_can_bypass: Option<String>,
-        }
         let about = rules.iter().filter(|rule| demands::is_about_merges(&rule.kind));
         let ids: BTreeSet<u64> = about.filter_map(|rule| rule.ruleset_id).collect();
         for id in ids {
-            let path = self.path(&format!("/rulesets/{id}?includes_parents=true"));
-            let set: Ruleset = self.main().get(&path).await?;
+            let set = self.ruleset(id).await?;
             match set.current_user_can_bypass.as_deref() {
                 Some("never") => {}
                 None => {

@@ -50,6 +50,11 @@ impl Round {
         Self { of: (Some(Arc::clone(loaded)), clusters.to_vec(), needed), ..questions }
     }
 
+    /// The questions to clusters.
+    pub fn asks(&self) -> &Arc<Vec<Ask>> {
+        &self.asks
+    }
+
     /// The questions that have to wait for what the clusters say.
     pub fn others(&self) -> Vec<Other> {
         self.others.clone()

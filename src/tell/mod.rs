@@ -25,6 +25,7 @@ pub mod policy_check;
 pub mod reading;
 pub mod reasons;
 mod render;
+pub mod setup;
 pub mod summary;
 pub mod tasks;
 pub mod view;

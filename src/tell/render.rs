@@ -43,10 +43,11 @@ const MARKDOWN: [(&str, &str); 16] = [
 ];
 
 /// The HTML templates.
-const HTML: [(&str, &str); 3] = [
+const HTML: [(&str, &str); 4] = [
     ("page", include_str!("../../templates/page.html.hbs")),
     ("dashboard", include_str!("../../templates/dashboard.html.hbs")),
     ("wave", include_str!("../../templates/wave.html.hbs")),
+    ("setup", include_str!("../../templates/setup.html.hbs")),
 ];
 
 /// Renders a Markdown template. A plain `{{value}}` is text for a paragraph; `cell`, `code`,
@@ -81,6 +82,8 @@ fn registry(templates: &[(&'static str, &'static str)], escape: fn(&str) -> Stri
     helper(&mut registry, "spaced", |text, _| {
         text.lines().map(|line| handlebars::html_escape(&inert::spaced(line))).collect::<Vec<_>>().join("\n")
     });
+    // The whole of a text of our own, for a form.
+    helper(&mut registry, "whole", |text, _| handlebars::html_escape(text));
     helper(&mut registry, "address", |url, _| escape_html(inert::web(url).unwrap_or("#")));
     for (name, text) in templates {
         registry.register_template_string(name, *text).map_err(|error| (*name, error.to_string()))?;

@@ -79,6 +79,21 @@ async fn apps_and_people(town: &mut Town) {
     town.reads("app", &format!("/app/installations/{installation}")).await;
     town.reads("app", "~/installation").await;
     town.reads("app", "/orgs/acme/installation").await;
+    town.hub.set_webhook(town.bot.id, "http://127.0.0.1:1/webhook", "secret").unwrap();
+    town.hub.push_file(REPO, "ring", "alice", "ring", "x", "Ring").unwrap();
+    while town.hub.deliveries().is_empty() {
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    town.reads("app", "/app/hook/config").await;
+    let sent = town.reads("app", "/app/hook/deliveries").await;
+    assert_ne!(sent, json!([]), "so that the shape of a delivery is looked at");
+    let manifest = json!({
+        "name": "another", "url": "https://acme.example", "redirect_url": "http://127.0.0.1:1/x",
+        "hook_attributes": {"url": "https://acme.example/webhook"},
+        "default_permissions": {"contents": "read"}, "default_events": ["push"],
+    });
+    let code = town.hub.register_app(&manifest.to_string(), "acme").unwrap();
+    town.does("nobody", "POST", &format!("/app-manifests/{code}/conversions"), json!({})).await;
     town.hub.add_repository("alice", "own", &[]).unwrap();
     town.hub.install_app(town.bot.id, "alice/own").unwrap();
     town.reads("app", "/users/alice/installation").await;
@@ -108,6 +123,12 @@ async fn repository(town: &mut Town) {
     let sets = town.reads("bot", "~/rulesets").await;
     town.reads("bot", &format!("~/rulesets/{}", sets[0]["id"])).await;
     town.reads("carol", &format!("~/rulesets/{}", sets[0]["id"])).await;
+    let rules = json!({
+        "name": "another", "target": "branch", "enforcement": "active",
+        "conditions": {"ref_name": {"include": ["refs/heads/elsewhere"], "exclude": []}}, "rules": [{"type": "creation"}],
+        "bypass_actors": [{"actor_id": town.bot.id, "actor_type": "Integration", "bypass_mode": "always"}],
+    });
+    town.does("carol", "POST", "~/rulesets", rules).await;
     let errors = town.reads("bot", "~/codeowners/errors").await;
     assert_ne!(errors["errors"], json!([]), "so that the shape of an error is looked at");
 }

@@ -18,6 +18,7 @@ mod groups;
 mod http;
 mod incoming;
 mod look;
+mod manifest;
 mod markdown;
 mod merge;
 mod moves;
@@ -120,6 +121,7 @@ impl GitHub {
             teams: Default::default(),
             apps: Default::default(),
             tokens: Default::default(),
+            waiting: Default::default(),
             repositories: Default::default(),
             moved: Default::default(),
             events: Vec::new(),

@@ -13,10 +13,10 @@ use base64::engine::general_purpose::STANDARD;
 use super::GitHub;
 use super::answer::{Answer, Body};
 use super::auth::random_text;
+use super::manifest::Manifest;
 use super::state::{
-    Access, Account, Actor, App, Hook, Installation, Kind, Method, Protection, Repository, Role, Rule, Ruleset, Token,
+    Access, Account, Actor, App, Hook, Kind, Method, Protection, Repository, Role, Rule, Ruleset, Token,
 };
-use super::webhooks;
 
 /// What an App's owner gets when registering it.
 #[derive(Clone, Debug)]
@@ -170,6 +170,7 @@ impl GitHub {
             slug: slug.to_owned(),
             public_key,
             permissions,
+            unheard: BTreeSet::new(),
             hook: None,
             owner: String::new(),
             first: installation,
@@ -178,6 +179,13 @@ impl GitHub {
         };
         world.apps.insert(id, app);
         Ok(AppSettings { id, key_pem, slug: slug.to_owned(), installation_id: installation })
+    }
+
+    /// Registers an App by a manifest, as a person does in the browser; gives the code by which it is taken.
+    pub fn register_app(&self, manifest: &str, owner: &str) -> anyhow::Result<String> {
+        let mut world = self.world();
+        let manifest = Manifest::read(&world, manifest).map_err(plainly)?;
+        world.register(&manifest, owner).map_err(plainly)
     }
 
     /// Gives an App another permission, or takes one from it: also from the tokens that it has.
@@ -222,18 +230,13 @@ impl GitHub {
 
     /// Installs an App in a repository.
     pub fn install_app(&self, app: u64, repository: &str) -> anyhow::Result<()> {
+        self.world().install(app, repository)
+    }
+
+    /// Takes an event off those that an App is subscribed to.
+    pub fn unsubscribe(&self, app: u64, event: &'static str) -> anyhow::Result<()> {
         let mut world = self.world();
-        let id = world.named(repository)?;
-        let owner = world.repositories.get(&id).map(|repo| repo.owner.clone()).unwrap_or_default();
-        let next = world.id();
-        let found = world.apps.get_mut(&app).with_context(|| format!("no App {app}"))?;
-        let known = found.installations.values().find(|one| one.account == owner).map(|one| one.id);
-        let number = known.unwrap_or(if found.installations.is_empty() { found.first } else { next });
-        let fresh = Installation { id: number, account: owner, repositories: BTreeSet::new(), suspended_at: None };
-        let here = found.installations.entry(number).or_insert(fresh);
-        let first = here.repositories.is_empty();
-        here.repositories.insert(id);
-        webhooks::installed(&mut world, app, id, first);
+        world.apps.get_mut(&app).with_context(|| format!("no App {app}"))?.unheard.insert(event);
         Ok(())
     }
 
@@ -359,7 +362,7 @@ impl GitHub {
 }
 
 /// A fresh RSA key: the private half as PEM, the public half as PKCS#1 DER.
-fn key_pair() -> anyhow::Result<(String, Vec<u8>)> {
+pub fn key_pair() -> anyhow::Result<(String, Vec<u8>)> {
     let pair = aws_lc_rs::rsa::KeyPair::generate(aws_lc_rs::rsa::KeySize::Rsa2048)
         .map_err(|_| anyhow!("the machine gave no randomness for a key"))?;
     let der = pair.as_der().map_err(|_| anyhow!("the key could not be written"))?;

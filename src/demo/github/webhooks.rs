@@ -54,11 +54,15 @@ async fn post(client: &reqwest::Client, delivery: &Delivery) -> Option<u16> {
 }
 
 fn record(shared: &Shared, delivery: &Delivery, status: Option<u16>) {
-    lock(shared).delivered.push(Delivered {
+    let mut world = lock(shared);
+    let at = world.now();
+    world.delivered.push(Delivered {
         guid: delivery.guid.clone(),
         event: delivery.event.to_owned(),
         action: delivery.action.clone(),
         app: delivery.app,
+        installation: delivery.installation,
+        at,
         status,
     });
 }
@@ -112,6 +116,7 @@ fn emit_to(world: &mut World, (app, installation): (u64, u64), event: &'static s
         body: payload.to_string(),
         wait: faults.delay + late,
         app,
+        installation,
     };
     for _ in 0..=faults.duplicates {
         // Without a receiver the world is being taken down.

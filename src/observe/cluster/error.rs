@@ -12,7 +12,7 @@ pub enum ReadError {
         why: String,
     },
     /// The cluster said no.
-    #[error("not allowed to {verb} {resource} ({status}); give the credential the verb `{verb}` on it")]
+    #[error("{}", denied(verb, resource, *status))]
     Denied {
         /// `get` or `list`.
         verb: &'static str,
@@ -51,4 +51,13 @@ pub enum ReadError {
         /// What is wrong with the answer.
         why: String,
     },
+}
+
+fn denied(verb: &str, resource: &str, status: u16) -> String {
+    if status == 401 {
+        return format!(
+            "{resource}: the credential is not accepted (401); its token has ended, or is of another cluster"
+        );
+    }
+    format!("not allowed to {verb} {resource} ({status}); give the credential the verb `{verb}` on it")
 }

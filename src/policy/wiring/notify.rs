@@ -45,6 +45,14 @@ impl Recipient {
             Self::Slack { url } | Self::Teams { url } | Self::Webhook { url, .. } => url,
         }
     }
+
+    /// The names of all of its secrets.
+    pub fn secrets(&self) -> Vec<&str> {
+        match self {
+            Self::Slack { url } | Self::Teams { url } => vec![url],
+            Self::Webhook { url, key } => vec![url, key],
+        }
+    }
 }
 
 /// What a notification may be about.

@@ -5,7 +5,7 @@
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode};
 
-use super::{COOKIE, Page, Visit, pull, show, visible, words};
+use super::{COOKIE, Page, Visit, app, pull, show, visible, words};
 use crate::github::acts::{Act, IssueAct};
 use crate::github::answer::Answer;
 use crate::github::incoming::{Incoming, plain};
@@ -13,14 +13,30 @@ use crate::github::state::World;
 
 /// Answers a form.
 pub fn post(world: &mut World, visit: &Visit<'_>) -> Response<Body> {
-    if !same_site(visit.incoming) {
-        return plain(StatusCode::FORBIDDEN, "This form was sent from another site.");
-    }
     let form: std::collections::BTreeMap<String, String> =
         url::form_urlencoded::parse(&visit.incoming.body).into_owned().collect();
     let field = |name: &str| form.get(name).map(String::as_str).unwrap_or_default();
     let parts: Vec<&str> = visit.path.iter().map(String::as_str).collect();
+    if let Some(owner) = app::Owner::of(&parts)
+        && field("create").is_empty()
+    {
+        let page = app::propose(world, visit, &owner, field("manifest")).unwrap_or_else(|page| page);
+        return show(world, visit, page);
+    }
+    if !same_site(visit.incoming) {
+        return plain(StatusCode::FORBIDDEN, "This form was sent from another site.");
+    }
+    if let Some(owner) = app::Owner::of(&parts) {
+        return match app::make(world, visit, &owner, (field("manifest"), field("name"), field("state"))) {
+            Ok(back) => away(&back),
+            Err(page) => show(world, visit, page),
+        };
+    }
     match parts.as_slice() {
+        ["apps", slug, "installations", "new"] => {
+            let page = app::install(world, visit, slug, field("repository")).unwrap_or_else(|page| page);
+            show(world, visit, page)
+        }
         ["who"] => choose(field("login"), field("next")),
         [owner, name, "pull", number, "act"] => {
             let done = visible(world, visit, owner, name)
@@ -77,6 +93,18 @@ fn to(path: &str) -> Response<Body> {
     let mut response = plain(StatusCode::SEE_OTHER, "");
     let target = HeaderValue::from_str(if safe { path } else { "/" });
     response.headers_mut().insert("location", target.unwrap_or(HeaderValue::from_static("/")));
+    response
+}
+
+/// To where an App was proposed. By a page, because the policy of content lets no form lead elsewhere.
+fn away(back: &url::Url) -> Response<Body> {
+    let address = handlebars::html_escape(back.as_str());
+    let text = format!(
+        "<!doctype html><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"0; url={address}\"><title>Created</title>\
+         <a href=\"{address}\">Go on</a>"
+    );
+    let mut response = plain(StatusCode::OK, &text);
+    response.headers_mut().insert("content-type", HeaderValue::from_static("text/html; charset=utf-8"));
     response
 }
 

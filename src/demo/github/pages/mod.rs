@@ -1,6 +1,7 @@
 //! Plain pages: repositories, commits, pull requests, and a person's buttons as forms. No script.
 
 mod act;
+mod app;
 mod issue;
 mod pull;
 mod repository;
@@ -21,7 +22,7 @@ use super::state::{Account, Actor, Kind, Repository, Role, World};
 const COOKIE: &str = "sandbox_who";
 
 /// Every template by name.
-const TEMPLATES: [(&str, &str); 13] = [
+const TEMPLATES: [(&str, &str); 15] = [
     ("layout", include_str!("layout.hbs")),
     ("index", include_str!("index.hbs")),
     ("repository", include_str!("repository.hbs")),
@@ -35,6 +36,8 @@ const TEMPLATES: [(&str, &str); 13] = [
     ("run", include_str!("run.hbs")),
     ("issues", include_str!("issues.hbs")),
     ("issue", include_str!("issue.hbs")),
+    ("app", include_str!("app.hbs")),
+    ("install", include_str!("install.hbs")),
 ];
 
 static REGISTRY: LazyLock<Result<Handlebars<'static>, String>> = LazyLock::new(|| {
@@ -137,6 +140,7 @@ fn route(world: &mut World, visit: &Visit<'_>) -> Result<Page, Page> {
     let parts: Vec<&str> = visit.path.iter().map(String::as_str).collect();
     let (owner, name, rest) = match parts.as_slice() {
         [] => return Ok(repository::index(world, visit)),
+        ["apps", slug, "installations", "new"] => return app::offer(world, visit, slug),
         [owner, name, rest @ ..] => (owner, name, rest),
         [_] => return Err(Page::not_found()),
     };

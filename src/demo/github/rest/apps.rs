@@ -8,11 +8,13 @@ use serde_json::{Map, Value, json};
 use super::call::{Call, Route};
 use super::render;
 use crate::github::answer::{Answer, Outcome};
+use crate::github::auth::random_text;
 use crate::github::state::{Access, Actor, App, Installation, Kind, Role, World, stamp};
 
 pub fn routes() -> Vec<Route> {
     vec![
         (Method::GET, "/app", get_app),
+        (Method::POST, "/app-manifests/{code}/conversions", take),
         (Method::GET, "/app/installations", list),
         (Method::GET, "/app/installations/{id}", get_installation),
         (Method::POST, "/app/installations/{id}/access_tokens", mint),
@@ -23,7 +25,7 @@ pub fn routes() -> Vec<Route> {
     ]
 }
 
-fn app<'a>(world: &'a World, call: &Call<'_>) -> Result<&'a App, Answer> {
+pub fn app<'a>(world: &'a World, call: &Call<'_>) -> Result<&'a App, Answer> {
     match call.actor() {
         Actor::App(id) => world.apps.get(id).ok_or_else(Answer::not_found),
         Actor::Anonymous | Actor::User(_) | Actor::Installation { .. } => {
@@ -34,6 +36,17 @@ fn app<'a>(world: &'a World, call: &Call<'_>) -> Result<&'a App, Answer> {
 
 fn get_app(world: &mut World, call: &Call<'_>) -> Outcome {
     Ok(Answer::ok(render::app(world, app(world, call)?)))
+}
+
+/// Hands an App that was registered by a manifest over to whoever has the code.
+fn take(world: &mut World, call: &Call<'_>) -> Outcome {
+    let waiting = world.take(call.value("code"))?;
+    let app = world.apps.get(&waiting.app).ok_or_else(Answer::not_found)?;
+    let mut value = render::app(world, app);
+    value["pem"] = waiting.pem.into();
+    value["webhook_secret"] = waiting.secret.into();
+    value["client_secret"] = random_text(40).into();
+    Ok(Answer::created(value))
 }
 
 /// Installations that are there: one without a repository was taken out.

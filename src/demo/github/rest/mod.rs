@@ -9,6 +9,7 @@ mod checks;
 mod comments;
 mod contents;
 pub mod deployments;
+mod hooks;
 mod issues;
 mod merge;
 mod objects;
@@ -41,6 +42,7 @@ pub fn routes() -> Vec<Route> {
     let mut all = Vec::new();
     for part in [
         apps::routes(),
+        hooks::routes(),
         people::routes(),
         repos::routes(),
         beside::routes(),

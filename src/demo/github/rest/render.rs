@@ -368,8 +368,13 @@ pub fn app(world: &World, app: &App) -> Value {
         "owner": user(world, &owner), "name": app.slug, "description": "", "external_url": world.url,
         "html_url": format!("{}/apps/{}", world.url, app.slug), "created_at": stamp(app.created_at),
         "updated_at": stamp(app.created_at), "permissions": permissions,
-        "events": app.events().collect::<Vec<_>>(), "installations_count": app.installations.values().filter(|one| !one.repositories.is_empty()).count(),
+        "events": subscribed(app), "installations_count": app.installations.values().filter(|one| !one.repositories.is_empty()).count(),
     })
+}
+
+/// The events that an App subscribes to; those about its installations it gets anyway.
+fn subscribed(app: &App) -> Vec<&'static str> {
+    app.events().filter(|event| !event.starts_with("installation")).collect()
 }
 
 /// An installation of an App.
@@ -385,7 +390,7 @@ pub fn installation(world: &World, app: &App, here: &Installation) -> Value {
         "repositories_url": format!("{api}/installation/repositories"),
         "html_url": format!("{}/settings/installations/{}", world.url, here.id), "app_id": app.id,
         "app_slug": app.slug, "target_id": world.account(&here.account).map(|account| account.id),
-        "target_type": target, "permissions": permissions, "events": app.events().collect::<Vec<_>>(),
+        "target_type": target, "permissions": permissions, "events": subscribed(app),
         "created_at": stamp(app.created_at), "updated_at": stamp(app.created_at), "single_file_name": null,
         "has_multiple_single_files": false, "single_file_paths": [], "suspended_by": here.suspended_at.map(|_| user(world, &here.account)), "suspended_at": here.suspended_at.map(stamp),
     })

@@ -8,12 +8,13 @@ use super::{objects, render_git};
 use crate::github::answer::{Answer, Outcome};
 use crate::github::owners::PLACES;
 use crate::github::rules::{bypasses, covers};
-use crate::github::state::{Access, Repository, Role, Rule, World};
+use crate::github::state::{Access, Repository, Role, Rule, Ruleset, World};
 
 pub fn routes() -> Vec<Route> {
     vec![
         (Method::GET, "/repos/{owner}/{repo}/rules/branches/{branch...}", branch_rules),
         (Method::GET, "/repos/{owner}/{repo}/rulesets", list),
+        (Method::POST, "/repos/{owner}/{repo}/rulesets", create),
         (Method::GET, "/repos/{owner}/{repo}/rulesets/{ruleset}", get),
         (Method::GET, "/repos/{owner}/{repo}/codeowners/errors", owner_errors),
     ]
@@ -85,6 +86,41 @@ fn get(world: &mut World, call: &Call<'_>) -> Outcome {
     let bypass = if bypasses(call.actor(), &set.bypass_apps) { "always" } else { "never" };
     let actors = world.may(call.actor(), id, "administration", Access::Write, Role::Admin);
     Ok(Answer::ok(render_git::ruleset(world, repo, set, Some(bypass), actors)))
+}
+
+/// Adds one, as far as this world has its rules.
+fn create(world: &mut World, call: &Call<'_>) -> Outcome {
+    let id = call.repository(world, "administration", Access::Write, Role::Admin)?;
+    let body = &call.request.body;
+    let invalid = |why: &str| Answer::error(422, &format!("Invalid request.\n\n{why}"));
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let include = list(&body["conditions"]["ref_name"]["include"]);
+    let [pattern] = include.as_slice() else { return Err(invalid("this world takes one pattern of branches")) };
+    let mut rules = Vec::new();
+    for rule in list(&body["rules"]) {
+        let kind = rule["type"].as_str().unwrap_or_default();
+        let known =
+            [Rule::Creation, Rule::Update, Rule::Deletion, Rule::NonFastForward, Rule::LinearHistory, Rule::Signatures];
+        rules.push(
+            known.into_iter().find(|rule| rule.name() == kind).ok_or_else(|| invalid(&format!("no rule `{kind}`")))?,
+        );
+    }
+    let apps = list(&body["bypass_actors"]);
+    let apps: Option<Vec<u64>> =
+        apps.iter().map(|actor| actor["actor_id"].as_u64().filter(|_| actor["actor_type"] == "Integration")).collect();
+    let set = Ruleset {
+        id: world.id(),
+        name: call.request.text("name").ok_or_else(|| invalid("name is missing"))?.to_owned(),
+        pattern: pattern.as_str().unwrap_or_default().trim_start_matches("refs/heads/").to_owned(),
+        rules,
+        bypass_apps: apps.ok_or_else(|| invalid("this world lets Apps alone bypass"))?,
+        created_at: world.now(),
+    };
+    let bypass = if bypasses(call.actor(), &set.bypass_apps) { "always" } else { "never" };
+    let repo = world.repositories.get_mut(&id).ok_or_else(Answer::not_found)?;
+    repo.rulesets.push(set.clone());
+    let repo = world.repo(id)?;
+    Ok(Answer::created(render_git::ruleset(world, repo, &set, Some(bypass), true)))
 }
 
 fn owner_errors(world: &mut World, call: &Call<'_>) -> Outcome {

@@ -1,13 +1,14 @@
 //! What a repository and an account are when they begin.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, bail};
 
 use super::super::git::{Git, ZERO};
 use super::super::rules::HOOK;
 use super::super::signature::hub_signature;
-use super::super::state::{Account, Kind, Method, Repository, World};
+use super::super::state::{Account, Installation, Kind, Method, Repository, World};
+use super::super::webhooks;
 
 impl World {
     /// Adds an account unless there is one of that login.
@@ -16,6 +17,22 @@ impl World {
             let id = self.id();
             self.accounts.insert(login.to_owned(), Account { id, login: login.to_owned(), kind });
         }
+    }
+
+    /// Installs an App in a repository.
+    pub fn install(&mut self, app: u64, repository: &str) -> anyhow::Result<()> {
+        let id = self.named(repository)?;
+        let owner = self.repositories.get(&id).map(|repo| repo.owner.clone()).unwrap_or_default();
+        let next = self.id();
+        let found = self.apps.get_mut(&app).with_context(|| format!("no App {app}"))?;
+        let known = found.installations.values().find(|one| one.account == owner).map(|one| one.id);
+        let number = known.unwrap_or(if found.installations.is_empty() { found.first } else { next });
+        let fresh = Installation { id: number, account: owner, repositories: BTreeSet::new(), suspended_at: None };
+        let here = found.installations.entry(number).or_insert(fresh);
+        let first = here.repositories.is_empty();
+        here.repositories.insert(id);
+        webhooks::installed(self, app, id, first);
+        Ok(())
     }
 
     /// The id of `owner/name`.

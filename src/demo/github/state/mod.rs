@@ -17,11 +17,12 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::answer::Answer;
 use super::faults::Faults;
+use super::manifest::Waiting;
 use crate::clock::Clock;
 
 pub use issue::Issue;
 pub use outbox::{Delivered, Delivery, Told};
-pub use people::{Access, Account, Actor, App, Hook, Installation, Kind, Role, Token};
+pub use people::{Access, Account, Actor, App, EVENTS, Hook, Installation, Kind, Role, Token};
 pub use pull::{
     Annotation, CheckRun, Comment, Deployment, DeploymentStatus, Merged, Pull, REACTIONS, Reaction, Review,
     ReviewState, Status, Turn, Turned,
@@ -55,6 +56,8 @@ pub struct World {
     pub apps: BTreeMap<u64, App>,
     /// Tokens by their text.
     pub tokens: BTreeMap<String, Token>,
+    /// Apps that were registered by a manifest and not taken yet, by the code.
+    pub waiting: BTreeMap<String, Waiting>,
     /// Repositories by id.
     pub repositories: BTreeMap<u64, Repository>,
     /// Names that repositories had before, in lower case, until somebody takes them.

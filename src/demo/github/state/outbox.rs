@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 /// One webhook on its way.
 #[derive(Clone, Debug)]
 pub struct Delivery {
@@ -22,6 +24,8 @@ pub struct Delivery {
     pub action: Option<String>,
     /// The App it goes to.
     pub app: u64,
+    /// Its installation there.
+    pub installation: u64,
 }
 
 /// One webhook that left.
@@ -35,6 +39,10 @@ pub struct Delivered {
     pub action: Option<String>,
     /// The App it went to.
     pub app: u64,
+    /// Its installation there.
+    pub installation: u64,
+    /// When it left.
+    pub at: Timestamp,
     /// The answer's status; none when nothing answered in time.
     pub status: Option<u16>,
 }

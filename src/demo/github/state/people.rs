@@ -48,6 +48,8 @@ pub struct App {
     pub public_key: Vec<u8>,
     /// What it may do: `contents` → write.
     pub permissions: BTreeMap<String, Access>,
+    /// Events that it is not subscribed to.
+    pub unheard: BTreeSet<&'static str>,
     /// Where its webhooks go.
     pub hook: Option<Hook>,
     /// The account that registered it; empty: the one that it was installed on first.
@@ -81,7 +83,8 @@ impl App {
 
     /// The events that it gets.
     pub fn events(&self) -> impl Iterator<Item = &'static str> {
-        EVENTS.into_iter().filter(|(_, takes)| self.permissions.contains_key(*takes)).map(|(event, _)| event)
+        let granted = EVENTS.into_iter().filter(|(_, takes)| self.permissions.contains_key(*takes));
+        granted.map(|(event, _)| event).filter(|event| !self.unheard.contains(event))
     }
 
     /// Its installation that reaches a repository.
@@ -101,7 +104,7 @@ pub struct Hook {
 
 /// The events that Apps of this world subscribe to, and the permission without which none of them is sent. Those of
 /// comments take the permission for issues, whatever the comment is about.
-const EVENTS: [(&str, &str); 12] = [
+pub const EVENTS: [(&str, &str); 12] = [
     ("check_run", "checks"),
     ("deployment_status", "deployments"),
     ("installation", "metadata"),
