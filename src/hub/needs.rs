@@ -142,6 +142,16 @@ mod tests {
     }
 
     #[test]
+    fn the_page_has_every_permission_as_it_is_asked_for() {
+        let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/app.md")).unwrap_or_default();
+        for need in &NEEDS {
+            let (level, events) = (need.level, need.events.join(", "));
+            let row = format!("| `{}` | {level} | {} | {} | {events} |\n", need.permission, need.why, need.without);
+            assert!(page.contains(&row), "docs/app.md lacks {row}");
+        }
+    }
+
+    #[test]
     fn reading_is_not_writing() {
         let contents = NEEDS[0];
         assert!(contents.is_met_by(Some("write")) && contents.is_met_by(Some("admin")));

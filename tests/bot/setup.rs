@@ -80,7 +80,7 @@ async fn registers(stage: &Stage, page: &str, who: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_app_is_registered_kept_installed_and_looked_at() {
+async fn a33_an_app_is_registered_for_whoever_opened_the_page_once_and_kept() {
     let stage = house().await;
     let github = stage.world.github();
     github.set_permission(REPOSITORY, "root", Role::Admin).unwrap();

@@ -152,3 +152,24 @@ fn what_passed_twice_is_looked_at_once() {
     let record = Record { operations: vec![operation.clone(), operation, Value::Null], ..Record::default() };
     assert_eq!(distinct(&Mutex::new(record)).operations.len(), 2);
 }
+
+/// What `doctor` asks beside what the bot asks anyway.
+const OF_A_DOCTOR: [&str; 6] = [
+    "GET /app",
+    "GET /app/hook/config",
+    "GET /app/hook/deliveries",
+    "GET /repos/acme/fleet/installation",
+    "GET /repos/acme/fleet/rules/branches/coldframe-ledger",
+    "GET /repos/acme/fleet/rulesets/N",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_doctor_asks_is_what_github_answers() {
+    let stage = Stage::set().await;
+    let (address, record) = record(&stage.world.settings().hub).await;
+    let mut command = stage.command(&["doctor"]);
+    let output = tokio::task::block_in_place(|| command.env("COLDFRAME_HUB", &address).output()).unwrap();
+    let record = distinct(&record);
+    assert_eq!(missing(&record, &OF_A_DOCTOR), Vec::<&str>::new(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert_as_described(record).await;
+}

@@ -168,7 +168,7 @@ fn charts(report: &mut Report, seen: &Seen) -> anyhow::Result<()> {
                 let private = why.contains("let the operator allow");
                 let mend = if private { "If the host is meant, name it in --allow-hosts." } else { "" };
                 report.bad(&format!("{plugin}: {why}"), mend)?;
-            },
+            }
         }
     }
     if good.is_empty() {

@@ -169,7 +169,11 @@ async fn errors_name_verb_and_resource() {
     for status in [401, 403] {
         let denied = ReadError::Denied { verb: "get", resource: resource.to_string(), status };
         assert_eq!(read(Mood::Json(StatusCode::from_u16(status).unwrap(), json!({}))).await, Err(denied.clone()));
-        assert!(denied.to_string().contains(&format!("not allowed to get {resource}")));
+        let words = [
+            format!("{resource}: the credential is not accepted (401)"),
+            format!("not allowed to get {resource} (403)"),
+        ];
+        assert!(denied.to_string().starts_with(&words[usize::from(status == 403)]), "{denied}");
     }
     for (mood, part) in [
         (Mood::Silent, "no answer within"),
