@@ -12,7 +12,7 @@ use crate::town::{REPO, Town};
 
 /// `gh` speaks https with hosts that have a name. Through a socket it speaks plainly; what comes there
 /// is handed to the sandbox.
-fn socket(path: &Path, hub: &str) {
+pub fn socket(path: &Path, hub: &str) {
     let listener = UnixListener::bind(path).unwrap();
     let target = hub.trim_start_matches("http://").to_owned();
     tokio::spawn(async move {
@@ -111,12 +111,23 @@ async fn people_see_and_merge_pull_requests_with_gh() {
     assert!(diff.contains("+version: 1.1.0"), "{diff}");
     assert_eq!(gh.run(&["api", "repos/acme/config/pulls/2", "--jq", ".head.ref"]).await.trim(), "two");
 
-    // `gh pr comment` and its like are GraphQL mutations: of those the sandbox has the merge queue's alone, and says so.
-    let mutation = gh.try_run(&["pr", "comment", "2", "--body", "not this one"]).await;
-    assert!(String::from_utf8_lossy(&mutation.stderr).contains("doesn't exist on type 'Mutation'"), "{mutation:?}");
-    gh.run(&["api", "repos/{owner}/{repo}/issues/2/comments", "-f", "body=not this one"]).await;
-    gh.run(&["api", "-X", "PATCH", "repos/{owner}/{repo}/pulls/2", "-f", "state=closed"]).await;
-    gh.run(&["api", "-X", "PUT", "repos/{owner}/{repo}/pulls/1/merge", "-f", "merge_method=squash"]).await;
+    gh.run(&["pr", "comment", "2", "--body", "not this one"]).await;
+    gh.run(&["pr", "review", "2", "--request-changes", "--body", "it is too early"]).await;
+    let asked = gh.json(&["pr", "view", "2"], "comments,reviews").await;
+    assert_eq!(asked["comments"][0]["body"], "not this one");
+    assert_eq!(
+        (&asked["reviews"][0]["state"], &asked["reviews"][0]["author"]["login"]),
+        (&json!("CHANGES_REQUESTED"), &json!("carol"))
+    );
+    gh.run(&["pr", "close", "2"]).await;
+    gh.run(&["pr", "review", "1", "--approve"]).await;
+    let reviews = gh.json(&["pr", "view", "1"], "reviews").await;
+    assert_eq!(reviews["reviews"][1]["state"], "APPROVED");
+    gh.run(&["pr", "merge", "1", "--squash", "--match-head-commit", &head]).await;
+    let own = town.does("carol", "POST", "~/pulls", json!({"title": "Mine", "head": "two", "base": "main"})).await;
+    let refused = gh.try_run(&["pr", "review", &own["number"].to_string(), "--approve"]).await;
+    let says = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(says.contains("Can not approve your own pull request"), "{says}");
     assert_eq!(gh.json(&["pr", "view", "1"], "state").await["state"], "MERGED");
     assert_eq!(gh.json(&["pr", "view", "2"], "state").await["state"], "CLOSED");
     let merged = town.hub.file(REPO, "main", "clusters/qa/app.yaml").unwrap().unwrap();
@@ -126,5 +137,5 @@ async fn people_see_and_merge_pull_requests_with_gh() {
     let pages: Value =
         serde_json::from_str(&gh.run(&["api", "--paginate", "repos/{owner}/{repo}/pulls?state=all&per_page=1"]).await)
             .unwrap();
-    assert_eq!(pages.as_array().unwrap().len(), 2, "it follows the links");
+    assert_eq!(pages.as_array().unwrap().len(), 3, "it follows the links");
 }

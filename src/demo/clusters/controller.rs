@@ -61,21 +61,17 @@ impl Inner {
         self.applied != tree.commit
     }
 
-    /// Applies the manifests below `folder`. What `settled` finds was there long before the world began.
+    /// Applies the manifests below `folder`, and below those that Kustomizations of Flux there name. What `settled` finds was there long before the world began.
     pub(super) fn take(&mut self, tree: &Tree, folder: &str, now: Timestamp, settled: Option<Timestamp>) {
         self.applied.clone_from(&tree.commit);
-        let mut found = Vec::new();
-        for (path, text) in tree.files.iter().filter(|(path, _)| path.starts_with(folder)) {
-            match documents(text) {
-                Ok(documents) => found.extend(documents),
-                Err(error) => {
-                    // One file that is not YAML keeps the whole folder from being applied, as it does in Flux.
-                    self.trouble = Some(format!("{path}: {error}"));
-                    tracing::warn!(%path, %error, "a cluster of the sandbox cannot apply its folder");
-                    return;
-                }
+        let found = match manifests(tree, folder) {
+            Ok(found) => found,
+            Err(why) => {
+                tracing::warn!(%why, "a cluster of the sandbox cannot apply its folder");
+                self.trouble = Some(why);
+                return;
             }
-        }
+        };
         self.trouble = None;
         let mut kept = BTreeSet::new();
         for manifest in &found {
@@ -258,6 +254,29 @@ impl Flavour {
 fn workload_key(release: &Key, object: &Value) -> Key {
     let namespace = object["spec"]["destination"]["namespace"].as_str().unwrap_or(&release.namespace);
     Key::new(&workload::kind_of(object), namespace, &release.name)
+}
+
+/// What a cluster applies. One file that is not YAML keeps all of it from being applied, as it does in Flux.
+fn manifests(tree: &Tree, folder: &str) -> Result<Vec<Value>, String> {
+    let (mut folders, mut found) = (vec![folder.to_owned()], Vec::new());
+    let mut done = 0;
+    while let Some(folder) = folders.get(done).map(|folder| format!("{folder}/")) {
+        done += 1;
+        for (path, text) in tree.files.iter().filter(|(path, _)| path.starts_with(&folder)) {
+            for document in documents(text).map_err(|error| format!("{path}: {error}"))? {
+                folders.extend(named_by(&document).filter(|one| !folders.contains(one)));
+                found.push(document);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The folder that a Kustomization of Flux names.
+fn named_by(document: &Value) -> Option<String> {
+    let of_flux = document["apiVersion"].as_str()?.starts_with("kustomize.toolkit.fluxcd.io/");
+    let path = document["spec"]["path"].as_str().filter(|_| of_flux)?;
+    Some(path.trim_start_matches("./").trim_end_matches('/').to_owned())
 }
 
 pub(super) fn documents(text: &str) -> Result<Vec<Value>, serde_yaml::Error> {

@@ -55,7 +55,7 @@ pub(super) fn take(
 ) -> Vec<Wanted> {
     for member in members {
         let kind = kinds::greenhouse("Cluster", "clusters");
-        let manifest = json!({"metadata": {"labels": {"tier": member.tier}}, "spec": {"accessMode": "direct"}});
+        let manifest = json!({"metadata": {"labels": labels(member)}, "spec": {"accessMode": "direct"}});
         put(
             store,
             &kind,
@@ -75,6 +75,11 @@ pub(super) fn take(
         wanted.extend(preset_of(store, members, preset, &definitions, now).into_iter().flatten());
     }
     wanted
+}
+
+/// What Greenhouse knows of a cluster: a name of the house for its tier, and the one under which metadata is kept.
+fn labels(member: &Member) -> Value {
+    json!({"tier": member.tier, "metadata.greenhouse.sap/tier": member.tier})
 }
 
 /// A catalog, and the definitions of its sources by their names here. What it cannot read does not land.
@@ -136,8 +141,9 @@ fn preset_of(
     let name = preset["metadata"]["name"].as_str()?;
     let reference = &preset["spec"]["plugin"]["pluginDefinitionRef"];
     let definition = definitions.get(reference["name"].as_str()?)?;
-    let tier = preset["spec"]["clusterSelector"]["matchLabels"]["tier"].as_str()?;
-    let selected: Vec<&Member> = members.iter().filter(|member| member.tier == tier).collect();
+    let wanted = preset["spec"]["clusterSelector"]["matchLabels"].as_object()?;
+    let selects = |member: &&Member| wanted.iter().all(|(key, value)| labels(member).get(key) == Some(value));
+    let selected: Vec<&Member> = members.iter().filter(selects).collect();
     let conditions = json!([
         ready(true, now),
         {"type": "PluginFailed", "status": "False"},

@@ -51,8 +51,10 @@ const REMEMBERED: usize = 20_000;
 /// One cluster to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterSpec {
-    /// Its name; its manifests lie in `clusters/<tier>/<name>/`, those of a hub in `<name>/`.
+    /// Its name.
     pub name: String,
+    /// The folder of the config repo that it applies; Kustomizations of Flux there name further ones.
+    pub folder: String,
     /// Its tier.
     pub tier: String,
     /// The name of its kubeconfig.
@@ -135,14 +137,6 @@ impl Cluster {
         // The sender lives as long as the cluster, so this ends only with a link that answers.
         let _ = link.wait_for(|link| *link != Link::Silent).await;
     }
-
-    fn folder(&self) -> String {
-        if self.spec.members.is_empty() {
-            format!("clusters/{}/{}/", self.spec.tier, self.spec.name)
-        } else {
-            format!("{}/", self.spec.name)
-        }
-    }
 }
 
 /// Clusters that run until this is dropped.
@@ -168,7 +162,7 @@ impl Clusters {
             let (name, token) = (spec.name.clone(), random_hex()?);
             let inner = Mutex::new(Inner::new(&name, &spec.members));
             let cluster = Arc::new(Cluster { spec, token, link: watch::Sender::new(Link::Up), inner });
-            locked(&cluster.inner).take(&tree, &cluster.folder(), now(), Some(began));
+            locked(&cluster.inner).take(&tree, &cluster.spec.folder, now(), Some(began));
             let server = Loopback::serve(api::router(cluster.clone())).await?;
             clusters.insert(name, (cluster, server));
         }
@@ -351,7 +345,7 @@ async fn run_controllers(
             let mut inner = locked(&cluster.inner);
             let pulled = SignedDuration::try_from(cluster.spec.pace.pull).unwrap_or_default();
             if inner.behind(&tree) && time.duration_since(head_since) >= pulled {
-                inner.take(&tree, &cluster.folder(), time, None);
+                inner.take(&tree, &cluster.spec.folder, time, None);
             }
             inner.tick(time, cluster.spec.pace);
             for (key, seen) in inner.seen(&cluster.spec.name) {

@@ -64,13 +64,15 @@ impl World {
         let source = GitSource { url: work.to_str().unwrap().to_owned(), branch: "main".to_owned(), token: None };
         let spec = |name: &str| ClusterSpec {
             name: name.to_owned(),
+            folder: format!("clusters/qa/{name}"),
             tier: "qa".to_owned(),
             credential: format!("{name}-reader"),
             pace: Pace { unseen: Duration::from_secs(60), ..Pace::of_number(0) },
             members: Vec::new(),
         };
         let member = |name: &str| Member { name: name.to_owned(), tier: "qa".to_owned() };
-        let hub = ClusterSpec { members: vec![member("qa-1"), member("qa-2")], ..spec("hub") };
+        let members = vec![member("qa-1"), member("qa-2")];
+        let hub = ClusterSpec { members, folder: "hub".to_owned(), ..spec("hub") };
         let specs = vec![spec("qa-1"), spec("qa-2"), hub];
         let clusters = Clusters::start(specs, source, folder.path().join("mirror")).await.unwrap();
         clusters.write_kubeconfigs(&folder.path().join("kube")).unwrap();

@@ -74,7 +74,7 @@ impl GitHub {
         }
     }
 
-    /// Makes a public repository with one commit of these files on `main`; gives its id.
+    /// Makes a public repository with one commit of these files on `main`, or an empty one without files; gives its id.
     pub fn add_repository(&self, owner: &str, name: &str, files: &[(String, String)]) -> anyhow::Result<u64> {
         self.world().repository_add(owner, name, files)
     }

@@ -200,6 +200,7 @@ pub fn clusters() -> Vec<ClusterSpec> {
     let names = TIERS.iter().flat_map(|(tier, clusters)| clusters.iter().map(move |cluster| (*tier, *cluster)));
     let spec = |(number, (tier, name)): (usize, (&str, &str))| ClusterSpec {
         name: name.to_owned(),
+        folder: format!("clusters/{tier}/{name}"),
         tier: tier.to_owned(),
         credential: format!("{name}-reader"),
         pace: Pace::of_number(number),
@@ -213,6 +214,7 @@ pub fn hub() -> ClusterSpec {
     let member = |spec: ClusterSpec| Member { name: spec.name, tier: spec.tier };
     ClusterSpec {
         name: HUB.to_owned(),
+        folder: HUB.to_owned(),
         tier: String::new(),
         credential: format!("{HUB}-reader"),
         pace: Pace::of_number(1),

@@ -117,3 +117,18 @@ async fn a_catalog_moves_the_plugin_of_each_cluster_of_its_tier_and_a_plugin_say
             .any(|seen| seen.cluster == "qa-2" && seen.tier == "qa" && seen.plugin == "perses")
     );
 }
+
+#[tokio::test]
+async fn a_kustomization_of_flux_brings_what_its_path_holds() {
+    let kustomization = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps}\nspec: \
+                         {path: ./apps/qa/}\n";
+    let world = World::with(&[
+        ("clusters/qa/qa-1/apps.yaml", kustomization),
+        ("apps/qa/podinfo.yaml", ROLLOUT),
+        ("apps/gold/podinfo.yaml", &ROLLOUT.replace("name: podinfo", "name: other")),
+    ])
+    .await;
+    let seen = world.clusters.look();
+    assert_eq!(seen["qa-1"].keys().collect::<Vec<_>>(), ["podinfo"]);
+    assert!(seen["qa-2"].is_empty());
+}

@@ -11,6 +11,7 @@ mod repository;
 mod schema;
 mod timeline;
 mod value;
+mod writes;
 
 use std::collections::BTreeMap;
 

@@ -70,7 +70,10 @@ impl From<Answer> for Fault {
             _ => "INTERNAL",
         };
         let message = match answer.body {
-            Some(Body::Json(value)) => value["message"].as_str().unwrap_or_default().to_owned(),
+            // REST says what is wrong beside a message for all; GraphQL says it alone.
+            Some(Body::Json(value)) => {
+                value["errors"][0].as_str().or(value["message"].as_str()).unwrap_or_default().to_owned()
+            }
             Some(Body::Raw(_, _)) | None => String::new(),
         };
         Self { kind, message }

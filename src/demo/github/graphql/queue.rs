@@ -1,10 +1,9 @@
-//! The merge queue as GraphQL shows it, and the two writes that only GraphQL has: into it and out of it.
-
-use serde_json::Value;
+//! The merge queue as GraphQL shows it, and the two writes that only GraphQL has: into it and out of it. Where they are
+//! asked for is in `writes`.
 
 use super::exec::Executor;
 use super::objects::actor;
-use super::query::{Arguments, Fault};
+use super::query::Fault;
 use super::value::{Object, Resolved, null, ready};
 use crate::github::answer::Answer;
 use crate::github::queue::has_queue;
@@ -39,34 +38,25 @@ fn entry(world: &World, repo: &Repository, pull: &Pull) -> Resolved {
 }
 
 impl Executor<'_> {
-    /// A field of the root of writes.
-    pub fn mutation(&mut self, name: &str, arguments: &Arguments) -> Result<Resolved, Fault> {
-        let input = arguments.get("input").cloned().unwrap_or_default();
-        let text = |key: &str| input.get(key).and_then(Value::as_str);
-        let node = text("pullRequestId").or(text("id")).unwrap_or_default().to_owned();
-        let Resolved::Object(Object::Pull(id, number)) = self.node(&node)? else {
-            return Err(Fault::new("NOT_FOUND", format!("Could not resolve to a node with the global id of '{node}'")));
+    /// Puts a pull request into the queue.
+    pub fn enqueue(&mut self, id: u64, number: u64, head: Option<&str>) -> Result<Resolved, Fault> {
+        self.world.enqueue(id, number, self.actor, head)?;
+        let (repo, pull) = (self.world.repo(id)?, self.world.pull_of(id, number)?);
+        Ok(ready("EnqueuePullRequestPayload", [("mergeQueueEntry", entry(self.world, repo, pull))]))
+    }
+
+    /// Takes it out.
+    pub fn dequeue(&mut self, id: u64, number: u64) -> Result<Resolved, Fault> {
+        self.world.need(self.actor, id, "pull_requests", Access::Write, Role::Write)?;
+        let gone = {
+            let (repo, pull) = (self.world.repo(id)?, self.world.pull_of(id, number)?);
+            entry(self.world, repo, pull)
         };
-        match name {
-            "enqueuePullRequest" => {
-                self.world.enqueue(id, number, self.actor, text("expectedHeadOid"))?;
-                let (repo, pull) = (self.world.repo(id)?, self.world.pull_of(id, number)?);
-                Ok(ready("EnqueuePullRequestPayload", [("mergeQueueEntry", entry(self.world, repo, pull))]))
-            }
-            "dequeuePullRequest" => {
-                self.world.need(self.actor, id, "pull_requests", Access::Write, Role::Write)?;
-                let gone = {
-                    let (repo, pull) = (self.world.repo(id)?, self.world.pull_of(id, number)?);
-                    entry(self.world, repo, pull)
-                };
-                if matches!(gone, Resolved::Leaf(_)) {
-                    return Err(Answer::error(422, "Pull request is not in the queue").into());
-                }
-                let login = self.world.login(self.actor);
-                self.world.dequeue(id, number, &login, "MANUAL")?;
-                Ok(ready("DequeuePullRequestPayload", [("mergeQueueEntry", gone)]))
-            }
-            _ => Ok(null()),
+        if matches!(gone, Resolved::Leaf(_)) {
+            return Err(Answer::error(422, "Pull request is not in the queue").into());
         }
+        let login = self.world.login(self.actor);
+        self.world.dequeue(id, number, &login, "MANUAL")?;
+        Ok(ready("DequeuePullRequestPayload", [("mergeQueueEntry", gone)]))
     }
 }

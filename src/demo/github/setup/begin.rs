@@ -56,10 +56,14 @@ impl World {
         let git = Git::create(&self.dir.join(format!("{id}.git")), "main", HOOK)?;
         let bytes: Vec<(&str, Option<&[u8]>)> =
             files.iter().map(|(path, text)| (path.as_str(), Some(text.as_bytes()))).collect();
-        let tree = git.write_tree(None, &bytes)?;
-        let signature = self.signature(owner);
-        let sha = git.commit_tree(&tree, &[], &signature, &hub_signature(), now, "Initial commit")?;
-        git.update_ref("refs/heads/main", &sha, ZERO)?;
+        let mut refs = BTreeMap::new();
+        if !files.is_empty() {
+            let tree = git.write_tree(None, &bytes)?;
+            let signature = self.signature(owner);
+            let sha = git.commit_tree(&tree, &[], &signature, &hub_signature(), now, "Initial commit")?;
+            git.update_ref("refs/heads/main", &sha, ZERO)?;
+            refs.insert("refs/heads/main".to_owned(), sha);
+        }
         let repository = Repository {
             id,
             owner: owner.to_owned(),
@@ -71,7 +75,7 @@ impl World {
             pushed_at: now,
             delete_branch_on_merge: false,
             merge_methods: vec![Method::Merge, Method::Squash],
-            refs: BTreeMap::from([("refs/heads/main".to_owned(), sha)]),
+            refs,
             git,
             roles: BTreeMap::new(),
             protections: BTreeMap::new(),
