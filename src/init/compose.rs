@@ -1,5 +1,7 @@
 //! The text of a proposed policy file. Every line that a person has to look at says so.
 
+use std::collections::BTreeSet;
+
 use super::agree::agreed;
 use super::flux::Applied;
 use super::ladder::{CLUSTERS, Clusters, Ladder, Listed, ONLY};
@@ -16,7 +18,7 @@ use crate::policy::{self, Setting, SourceFile};
 
 pub(super) fn compose(survey: &Survey, ladder: &Ladder, applied: &Applied, mut sorted: Sorted) -> Proposal {
     let said = Said { survey, ladder, applied };
-    let head = format!("version: 1\n\n{}{}", clusters(ladder), tiers(ladder));
+    let head = format!("version: 1\n\n{}{}", clusters(survey, ladder), tiers(ladder));
     let written = sound(&head, &said, &mut sorted);
     sorted.left_out.extend(survey.flux.in_sets());
     let notes = notes(survey, ladder, &sorted);
@@ -117,7 +119,7 @@ fn policy(head: &str, written: &[String], notes: &[String], sorted: &Sorted) -> 
     out
 }
 
-fn clusters(ladder: &Ladder) -> String {
+fn clusters(survey: &Survey, ladder: &Ladder) -> String {
     let line = match &ladder.clusters {
         Clusters::Known(file) => format!("clusters: {{from: file, path: {}}}", scalar(file)),
         Clusters::New(_) => format!("clusters: {{from: file, path: {CLUSTERS}}}"),
@@ -126,11 +128,21 @@ fn clusters(ladder: &Ladder) -> String {
                 .into()
         }
         Clusters::Hub(Engine::Greenhouse) => {
-            "clusters: {from: greenhouse, connection: greenhouse}   # the operator's connection to the hub".into()
+            let organization =
+                organization(survey).map_or(String::new(), |name| format!(", namespace: {}", scalar(name)));
+            format!(
+                "clusters: {{from: greenhouse, connection: greenhouse{organization}}}   # the operator's connection to the hub"
+            )
         }
         Clusters::Hub(Engine::Flux) => "clusters: {from: flux, connection: flux, namespace: flux-system}".into(),
     };
     format!("{line}\n\n")
+}
+
+/// The one organization whose presets these are, where what they install concerns no other.
+fn organization(survey: &Survey) -> Option<&str> {
+    let all: BTreeSet<Option<&str>> = survey.presets.iter().map(|(preset, _)| preset.namespace.as_deref()).collect();
+    all.first().copied().flatten().filter(|_| all.len() == 1 && !survey.for_all)
 }
 
 /// Approval on every tier is the default; how long each is watched is for people to say.
@@ -144,7 +156,7 @@ fn tiers(ladder: &Ladder) -> String {
         out.push_str(&format!("  - name: {}{guessed}\n", scalar(tier)));
         out.push_str(&format!("    select: {{matchLabels: {{{}: {}}}}}\n", scalar(&ladder.label), scalar(tier)));
         if index == 0 {
-            out.push_str("    soak: 1h\n");
+            out.push_str("    merge: approved   # automatic: without an approval\n    soak: 1h\n");
         } else {
             out.push_str("    soak: 1d\n    approvals: {codeOwners: true, atLeast: 1}\n");
         }

@@ -6,7 +6,7 @@ use super::flux::{Applied, Reader};
 use super::siblings::{files, named};
 use super::sight::{Engine, Sight};
 use super::survey::Survey;
-use super::words::{Captured, KEYS, capture, order, rank, tier_in, with_tier};
+use super::words::{Captured, USUAL_KEY, capture, order, rank, tells_tiers, tier_in, with_tier};
 use crate::edit::find::Reach;
 
 /// Where the file with new clusters goes.
@@ -125,7 +125,7 @@ pub(super) fn ladder(survey: &Survey, applied: &Applied) -> Ladder {
 fn said(survey: &Survey) -> (String, BTreeSet<String>) {
     let mut labels: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for cluster in survey.inventory.iter().flat_map(|(_, clusters)| clusters) {
-        for (key, value) in cluster.labels.iter().filter(|(key, _)| KEYS.contains(&key.as_str())) {
+        for (key, value) in cluster.labels.iter().filter(|(key, _)| tells_tiers(key)) {
             labels.entry(key.clone()).or_default().insert(value.clone());
         }
     }
@@ -133,7 +133,7 @@ fn said(survey: &Survey) -> (String, BTreeSet<String>) {
         labels.clone_from(&survey.labels);
     }
     let most = labels.into_iter().max_by_key(|(key, values)| (values.len(), std::cmp::Reverse(key.clone())));
-    most.filter(|(_, values)| !values.is_empty()).unwrap_or_else(|| (KEYS[0].to_string(), BTreeSet::new()))
+    most.filter(|(_, values)| !values.is_empty()).unwrap_or_else(|| (USUAL_KEY.to_string(), BTreeSet::new()))
 }
 
 /// The tiers that selectors speak of, and those that stand beside them: in names of files that differ in nothing else,

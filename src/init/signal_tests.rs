@@ -216,3 +216,47 @@ fn clusters_that_a_set_selects_are_named() {
     let checked = format!("{line}   # check: only clusters with gpu,zone notin (a,b) have it");
     shows(&[("all.yaml", &all)], &[&checked]);
 }
+
+/// The clusters of Greenhouse are in no file: what tells its tiers apart is what presets select by.
+#[test]
+fn presets_say_the_label_of_tiers_and_the_organization() {
+    let catalog = |tier: &str| {
+        format!(
+            "apiVersion: greenhouse.sap/v1alpha1\nkind: Catalog\nmetadata: {{name: own-{tier}, namespace: shop}}\nspec: \
+             {{sources: [{{repository: 'https://github.com/shop/extensions', ref: {{tag: perses/0.9.3}}, resources: \
+             [perses/plugindefinition.yaml], overrides: [{{name: perses, alias: perses-{tier}}}]}}]}}\n"
+        )
+    };
+    let preset = |tier: &str, selector: &str| {
+        format!(
+            "apiVersion: greenhouse.sap/v1alpha1\nkind: PluginPreset\nmetadata: {{name: perses-{tier}, namespace: shop}}\n\
+             spec: {{clusterSelector: {{{selector}}}, plugin: {{pluginDefinitionRef: {{name: perses-{tier}}}}}}}\n"
+        )
+    };
+    let exact = "matchLabels: {metadata.greenhouse.sap/tier: qa}";
+    let some = "matchExpressions: [{key: metadata.greenhouse.sap/tier, operator: In, values: [gold]}]";
+    let found = proposed(&[
+        ("qa/catalog.yaml", &catalog("qa")),
+        ("qa/perses.yaml", &preset("qa", exact)),
+        ("gold/catalog.yaml", &catalog("gold")),
+        ("gold/perses.yaml", &preset("gold", some)),
+    ]);
+    for line in [
+        "clusters: {from: greenhouse, connection: greenhouse, namespace: shop}",
+        "    select: {matchLabels: {metadata.greenhouse.sap/tier: qa}}",
+        "    select: {matchLabels: {metadata.greenhouse.sap/tier: gold}}",
+        "      - pluginPreset: {namespace: shop, name: \"perses-{tier}\", catalog: \"own-{tier}\"}",
+    ] {
+        assert!(found.policy.contains(line), "{line}\n{}", found.policy);
+    }
+    // A definition of all organizations moves the clusters of all.
+    let for_all = |tier: &str| preset(tier, exact).replace("Ref: {", "Ref: {kind: ClusterPluginDefinition, ");
+    let (qa, gold) = (catalog("qa"), catalog("gold"));
+    let found = proposed(&[
+        ("qa/c.yaml", &qa),
+        ("qa/p.yaml", &for_all("qa")),
+        ("gold/c.yaml", &gold),
+        ("gold/p.yaml", &for_all("gold")),
+    ]);
+    assert!(found.policy.contains("clusters: {from: greenhouse, connection: greenhouse}"), "{}", found.policy);
+}

@@ -10,11 +10,14 @@ use super::flux::{Applied, Flux};
 use super::installed::{installed, release};
 use super::sight::{Argo, Engine, FromFiles, Oci, Release, Sight, at, version};
 use super::walk::{glob, join};
-use super::words::KEYS;
+use super::words::tells_tiers;
 use crate::edit::find::{Found, Object, Reach, Whole, read_whole};
 use crate::edit::{FileFormat, Refusal, Spot};
 use crate::inventory::ListedCluster;
 use crate::inventory::file;
+
+/// The kind of the definitions that all organizations have.
+const FOR_ALL: &str = "ClusterPluginDefinition";
 
 /// What the files say.
 #[derive(Default)]
@@ -50,6 +53,8 @@ pub(super) struct Survey {
     pub floating: BTreeSet<(String, String)>,
     /// PluginPresets of Greenhouse, with the names of their definitions.
     pub presets: Vec<(Object, String)>,
+    /// Whether one of these definitions is that of all organizations.
+    pub for_all: bool,
     /// Folders of plugin definitions.
     pub definitions: BTreeSet<String>,
     pub engines: BTreeSet<Engine>,
@@ -186,6 +191,8 @@ impl Survey {
             ("greenhouse.sap", Some("PluginPreset"), Some(object)) => {
                 let definition = text(&["spec", "plugin", "pluginDefinitionRef", "name"]);
                 self.presets.extend(definition.map(|definition| (object, definition)));
+                self.for_all |= text(&["spec", "plugin", "pluginDefinitionRef", "kind"]).as_deref() == Some(FOR_ALL);
+                self.see_selector(tree);
                 self.engines.insert(Engine::Greenhouse);
             }
             ("greenhouse.sap", Some(kind), _) => {
@@ -215,11 +222,7 @@ impl Survey {
             Reach::Selected(selector) => {
                 let exact = selector.match_labels.iter().map(|(key, value)| (key, vec![value]));
                 let some = selector.match_expressions.iter().map(|one| (&one.key, one.values.iter().collect()));
-                for (key, values) in exact.chain(some) {
-                    if KEYS.contains(&key.rsplit('/').next().unwrap_or(key)) {
-                        self.labels.entry(key.clone()).or_default().extend(values.into_iter().cloned());
-                    }
-                }
+                exact.chain(some).for_each(|(key, values)| self.see_label(key, values.into_iter().map(String::as_str)));
             }
             Reach::Both(parts) | Reach::Either(parts) => parts.iter().for_each(|part| self.see(part)),
             Reach::Without(part, winners) => {
@@ -227,6 +230,24 @@ impl Survey {
                 winners.iter().for_each(|part| self.see(part));
             }
             Reach::Unsaid | Reach::Everyone | Reach::Named(_) | Reach::Labelled(_) => {}
+        }
+    }
+
+    /// Labels by which a preset of Greenhouse selects clusters.
+    fn see_selector(&mut self, preset: &Value) {
+        let selector = |key| at(preset, &["spec", "clusterSelector", key]);
+        for (key, value) in selector("matchLabels").and_then(Value::as_object).into_iter().flatten() {
+            self.see_label(key, value.as_str().into_iter());
+        }
+        for one in selector("matchExpressions").and_then(Value::as_array).into_iter().flatten() {
+            let values = one["values"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            self.see_label(one["key"].as_str().unwrap_or_default(), values);
+        }
+    }
+
+    fn see_label<'a>(&mut self, key: &str, values: impl Iterator<Item = &'a str>) {
+        if tells_tiers(key) {
+            self.labels.entry(key.to_string()).or_default().extend(values.map(str::to_string));
         }
     }
 }

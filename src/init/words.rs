@@ -59,8 +59,15 @@ pub fn is_production(word: &str) -> bool {
     rank(word).zip(rank(PRODUCTION)).is_some_and(|(rank, first)| rank >= first)
 }
 
-/// The keys of labels that tell tiers apart.
-pub const KEYS: [&str; 6] = ["tier", "environment", "env", "stage", "landscape", "ring"];
+/// The keys of labels that tell tiers apart, without what stands before a slash.
+const KEYS: [&str; 6] = ["tier", "environment", "env", "stage", "landscape", "ring"];
+/// The label of clusters for which no file says one.
+pub const USUAL_KEY: &str = KEYS[0];
+
+/// Whether a label tells tiers apart.
+pub fn tells_tiers(key: &str) -> bool {
+    KEYS.contains(&key.rsplit('/').next().unwrap_or(key))
+}
 
 /// The tier that a text names: it is one, or one of its parts is.
 pub fn tier_in<'a>(text: &'a str, tiers: &BTreeSet<String>) -> Option<&'a str> {

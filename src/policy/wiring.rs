@@ -176,6 +176,8 @@ pub enum Names {
     Plain,
     /// By `organization/name`, all of them.
     Organizations,
+    /// The same, and all are of one organization.
+    OneOrganization,
     /// Either; the inventory says at each.
     Either,
 }
@@ -185,8 +187,9 @@ impl Inventory {
     pub fn names(&self) -> Names {
         match self {
             Self::File { .. } => Names::Either,
-            Self::Listed(listing) if listing.names_have_namespaces() => Names::Organizations,
-            Self::Listed(_) => Names::Plain,
+            Self::Listed(listing) if !listing.names_have_namespaces() => Names::Plain,
+            Self::Listed(Listing { namespace: Some(_), .. }) => Names::OneOrganization,
+            Self::Listed(_) => Names::Organizations,
         }
     }
 }

@@ -198,7 +198,7 @@ fn organization(write: &Write, at: Span, context: &Context, report: &mut Report)
             let why = "`{organization}` stands for nothing: the inventory calls its clusters by one name";
             report.wrong(at, why, Some("take it out"));
         }
-        Names::Organizations | Names::Either => {}
+        Names::Organizations | Names::OneOrganization | Names::Either => {}
     }
 }
 
@@ -312,7 +312,7 @@ fn asked_once(at: Span, spec: &SignalSpec, context: &Context, report: &mut Repor
             );
             report.warning(at, why, Some("put `{organization}` where the two differ, such as in `namespace`"));
         }
-        Names::Plain | Names::Organizations | Names::Either => {}
+        Names::Plain | Names::Organizations | Names::OneOrganization | Names::Either => {}
     }
 }
 

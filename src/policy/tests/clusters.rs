@@ -86,6 +86,10 @@ fn two_clusters_of_one_name_must_not_be_read_as_one() {
     let told = warnings(all, PLUGIN_OF_ALL);
     assert!(told.len() == 1 && told[0].message.contains("two clusters of one name would be read as one"), "{told:?}");
     assert!(warnings(all, PLUGIN_OF_EACH).is_empty());
+    assert!(
+        warnings("{from: greenhouse, connection: hub, namespace: acme}", PLUGIN_OF_ALL).is_empty(),
+        "it has no two"
+    );
     assert!(warnings(all, RELEASE).is_empty(), "each is asked itself");
     assert!(warnings("{from: argocd, connection: hub}", PLUGIN_OF_ALL).is_empty());
 }
