@@ -3,14 +3,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use decide::ClusterName;
+use decide::{ClusterName, TierName};
 
 use super::any;
 use crate::inventory::ListedCluster;
 use crate::parse::objects;
 use crate::policy::Loaded;
 use crate::policy::wiring::Inventory;
-use crate::signal::{Question, Target, Which, question};
+use crate::signal::{Question, SignalSpec, Target, Which, question};
+
+/// How a target says that it may be any of its kind.
+const ANY: Which = Which::Labelled { selector: String::new(), metadata: false };
 
 /// What may be read through one connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,27 +60,67 @@ pub fn of(loaded: &Loaded, clusters: &[ListedCluster], named: &[String], once: b
             Some(&listing.connection)
         }
     };
-    let foreign = others(named, hub.map(String::as_str));
+    let (foreign, unknown) = (others(named, hub.map(String::as_str)), unknown(&loaded.wiring.inventory));
     for plugin in &loaded.policy.plugins {
         let Some(wiring) = loaded.wiring.plugins.get(&plugin.name) else { continue };
         for tier in &plugin.tiers {
             let own = clusters.iter().filter(|cluster| tier.select.matches(&cluster.labels));
             let own = own.map(|cluster| (&cluster.name, cluster.credential.as_str()));
             let foreign = foreign.iter().filter(|_| hub.is_some());
-            for (cluster, credential) in own.chain(foreign.map(|(cluster, credential)| (cluster, credential.as_str())))
-            {
-                for spec in &wiring.signals {
-                    let connection = spec.connection.as_deref().unwrap_or(credential);
-                    let Ok(Question::Object(signal)) = question(spec, cluster, &tier.name) else { continue };
-                    let rights = all.entry(connection.to_string()).or_default();
-                    rights.add(&signal.target(), !once);
-                    signal.around().iter().for_each(|target| rights.add(target, false));
+            let known: Vec<_> = own.chain(foreign.map(|(name, credential)| (name, credential.as_str()))).collect();
+            for spec in &wiring.signals {
+                let asks = |cluster| asked(spec, cluster, &tier.name);
+                match &spec.connection {
+                    // A hub is asked about clusters that it alone knows: what is called like one of them may be any.
+                    Some(connection) if hub.is_some() => {
+                        let pairs = asks(&unknown[0]).into_iter().zip(asks(&unknown[1]));
+                        let rights = all.entry(connection.clone()).or_default();
+                        pairs.for_each(|((target, main), (other, _))| {
+                            rights.add(&of_any(target, &other), main && !once)
+                        });
+                    }
+                    connection => {
+                        for (cluster, credential) in &known {
+                            let rights =
+                                all.entry(connection.as_deref().unwrap_or(credential).to_string()).or_default();
+                            asks(cluster).iter().for_each(|(target, main)| rights.add(target, *main && !once));
+                        }
+                    }
                 }
             }
         }
     }
     all.values_mut().flat_map(|rights| rights.0.values_mut()).for_each(Reads::settle);
     all
+}
+
+/// What a signal asks for about a cluster, and whether that is the object which it is about.
+fn asked(spec: &SignalSpec, cluster: &ClusterName, tier: &TierName) -> Vec<(Target, bool)> {
+    let Ok(Question::Object(signal)) = question(spec, cluster, tier) else { return Vec::new() };
+    let around = signal.around().into_iter().map(|target| (target, false));
+    std::iter::once((signal.target(), true)).chain(around).collect()
+}
+
+/// Two clusters that stand for all of a hub: what differs between them differs from cluster to cluster.
+fn unknown(inventory: &Inventory) -> [ClusterName; 2] {
+    let named = |organization: &str, name: &str| match inventory {
+        Inventory::Listed(listing) if listing.names_have_namespaces() => {
+            let organization = listing.namespace.as_deref().unwrap_or(organization);
+            ClusterName::from(format!("{organization}/{name}").as_str())
+        }
+        Inventory::Listed(_) | Inventory::File { .. } => ClusterName::from(name),
+    };
+    [named("one", "one-cluster"), named("another", "another-cluster")]
+}
+
+/// The same of any cluster, where it is `other` of another one.
+fn of_any(target: Target, other: &Target) -> Target {
+    let namespace = target.namespace.clone().filter(|_| target.namespace == other.namespace);
+    let which = match target.which {
+        Which::Named(_) if target.which != other.which => ANY,
+        same @ (Which::Named(_) | Which::Labelled { .. }) => same,
+    };
+    Target { namespace, which, ..target }
 }
 
 /// Clusters that a hub lists, by the names that somebody gave, or one that stands for all.
@@ -111,7 +154,10 @@ impl Rights {
                 reads.names.insert(name.clone());
                 reads.watch |= watch && !secret;
             }
-            Which::Labelled { selector, .. } if selector.is_empty() => reads.any = true,
+            any if *any == ANY => {
+                reads.any = true;
+                reads.watch |= watch && !secret;
+            }
             Which::Labelled { .. } => {
                 reads.list = true;
                 reads.watch |= watch;

@@ -183,3 +183,36 @@ fn the_script_gives_rights_and_makes_kubeconfigs_that_are_read() {
     assert!(good, "all of them");
     assert_eq!(std::fs::read_dir(folder.path().join("kubeconfigs")).unwrap().count(), 5);
 }
+
+/// What a hub alone knows the name of may be any: no name that stands for a cluster is one.
+#[test]
+fn what_is_called_like_a_cluster_of_a_hub_may_be_any() {
+    let preset = "{pluginPreset: {namespace: acme, name: 'loki-{tier}'}, connection: central}";
+    let application = "{application: {namespace: '{organization}', name: 'loki-{cluster}'}, connection: central}";
+    let text = |clusters: &str, signal: &str| {
+        format!(
+            "clusters: {clusters}\ntiers: [{{name: qa, select: {{}}}}]\nplugins:\n  - name: loki\n    chart: {{oci: \
+             oci://registry.example/charts/loki}}\n    write: [{{file: '{{tier}}/loki.yaml', path: $.version}}]\n    \
+             signals: [{signal}]\n"
+        )
+    };
+    let all = "{from: greenhouse, connection: central}";
+    let one = "{from: greenhouse, connection: central, namespace: acme}";
+    let rules = |clusters: &str, signal: &str, once: bool| rules(&text(clusters, signal), &[], &[], once);
+    let presets = rules(one, preset, false);
+    assert_eq!(presets.keys().collect::<Vec<_>>(), ["central"]);
+    for rule in [
+        "acme: apiGroups: [greenhouse.sap], resources: [clusters], verbs: [get, list]",
+        "acme: apiGroups: [greenhouse.sap], resources: [plugins], verbs: [get]",
+        "acme: apiGroups: [greenhouse.sap], resources: [pluginpresets], verbs: [get, list, watch]",
+        "acme: apiGroups: [helm.toolkit.fluxcd.io], resources: [helmreleases], verbs: [get]",
+    ] {
+        assert!(presets["central"].iter().any(|one| one == rule), "{rule}\n{presets:#?}");
+    }
+    let named = "acme: apiGroups: [greenhouse.sap], resources: [pluginpresets], resourceNames: [loki-qa], verbs: [get]";
+    assert!(rules(one, preset, true)["central"].iter().any(|rule| rule == named), "a tier is known");
+    let own = "acme: apiGroups: [argoproj.io], resources: [applications], verbs: [get]";
+    assert!(rules(one, application, true)["central"].iter().any(|rule| rule == own));
+    let any = ": apiGroups: [argoproj.io], resources: [applications], verbs: [get, list, watch]";
+    assert!(rules(all, application, false)["central"].iter().any(|rule| rule == any), "in every organization");
+}
