@@ -224,7 +224,10 @@ pub(super) fn policy_files(named: Option<&Path>) -> anyhow::Result<Vec<SourceFil
             let found: Vec<PathBuf> = FILES.iter().map(PathBuf::from).filter(|path| path.exists()).collect();
             match found.as_slice() {
                 [one] => one.clone(),
-                [] => bail!("there is neither {} here; name the file", FILES.join(" nor ")),
+                [] => bail!(
+                    "there is neither {} here; name the file, or let `coldframe init` propose one",
+                    FILES.join(" nor ")
+                ),
                 _ => bail!("there are both {}; keep one", FILES.join(" and ")),
             }
         }

@@ -21,10 +21,11 @@ use crate::observe::cluster::Clusters;
 use crate::observe::net::{Given, Logins, Net, NetError, NetSettings};
 use crate::observe::watch::{Progress, Watches};
 use crate::observe::{self, Reach};
-use crate::policy::{self, Mode};
+use crate::policy::{self, Loaded, Mode};
 use crate::proxies::Proxies;
 use crate::repo::Repo;
 use crate::secret::Secrets;
+use crate::signal::Make;
 use crate::tick::{self, Ticked};
 use crate::{clock, tell};
 
@@ -67,6 +68,7 @@ pub async fn once(settings: &Settings) -> anyhow::Result<ExitCode> {
     let token = line.context.repo.hub.is_workflow_token().then(|| workflow::TOKEN.to_string());
     let view = tell::View { trouble: view.trouble.clone().or(token), ..view };
     say(&tell::board(&view, now))?;
+    unasked(settings, &seen.loaded)?;
     workflow::step_summary(&tell::step_summary(&view, now)?)?;
     if let Some(problem) = &seen.snapshot.policy_problem {
         bail!("{problem}");
@@ -85,6 +87,7 @@ pub async fn plan(settings: &Settings) -> anyhow::Result<ExitCode> {
     let now = clock::now();
     let view = tell::View::new(&line.context.repo.full_name(), &seen.web, &seen.snapshot, plan, now);
     say(&tell::board(&view, now))?;
+    unasked(settings, &seen.loaded)?;
     let ladder = seen.snapshot.policy.plugins.first().map_or(&[][..], |plugin| plugin.tiers.as_slice());
     say(&tell::clusters(&seen.snapshot.clusters, ladder))?;
     say(&tell::places(&seen.places()))?;
@@ -92,6 +95,15 @@ pub async fn plan(settings: &Settings) -> anyhow::Result<ExitCode> {
         bail!("{problem}");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says where clusters are to be asked and nobody gave their kubeconfigs: all of them would only seem to be on their way.
+fn unasked(settings: &Settings, loaded: &Loaded) -> anyhow::Result<()> {
+    let mut signals = loaded.wiring.plugins.values().flat_map(|plugin| &plugin.signals);
+    if settings.clusters.is_none() && signals.any(|signal| matches!(signal.kind.make, Make::Object(_))) {
+        say("No cluster can be asked: give the folder with their kubeconfigs (--clusters, COLDFRAME_CLUSTERS).")?;
+    }
+    Ok(())
 }
 
 /// Every gate of a plugin's waves, or the page of all reasons.
