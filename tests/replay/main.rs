@@ -3,6 +3,7 @@
 
 mod cases;
 mod edits;
+mod examples;
 mod fuzz;
 mod keys;
 mod signals;
