@@ -105,6 +105,11 @@ impl Town {
     }
 }
 
+/// A token as git sends it.
+pub fn basic(token: &str) -> String {
+    STANDARD.encode(format!("x-access-token:{token}"))
+}
+
 /// A JWT of an App, as GitHub wants it.
 fn jwt(app: &AppSettings) -> String {
     let now = coldframe::clock::now().as_second();
