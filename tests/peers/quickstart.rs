@@ -96,7 +96,8 @@ impl Tour {
         std::fs::create_dir(&folder).unwrap();
         std::fs::write(folder.join("app.pem"), &app.key_pem).unwrap();
         let env = format!(
-            "COLDFRAME_APP_ID={}\nCOLDFRAME_APP_KEY=coldframe-app/app.pem\nCOLDFRAME_WEBHOOK_SECRET=0123456789abcdef\n",
+            "COLDFRAME_HUB={}\nCOLDFRAME_REPOSITORY={REPOSITORY}\nCOLDFRAME_APP_ID={}\nCOLDFRAME_APP_KEY=coldframe-app/app.pem\n",
+            self.github.url(),
             app.id
         );
         std::fs::write(folder.join("env"), env).unwrap();
@@ -157,7 +158,6 @@ impl Tour {
             ("GH_NO_UPDATE_NOTIFIER", "1"),
             ("GH_TELEMETRY", "false"),
             ("NO_COLOR", "1"),
-            ("COLDFRAME_HUB", self.github.url()),
             ("COLDFRAME_WRITE_PACE", "0s"),
         ]);
         command.env("HOME", below("home")).env("TMPDIR", below("tmp")).env("GH_CONFIG_DIR", below("home"));
@@ -262,7 +262,8 @@ fn spec(name: &str, tier: &str, folder: &str) -> ClusterSpec {
         folder: folder.to_owned(),
         tier: tier.to_owned(),
         credential: name.to_owned(),
-        pace: Pace::of_number(0),
+        // Slow enough that what a page shows right after a merge is what a busy machine shows.
+        pace: Pace { work: Duration::from_secs(3), ..Pace::of_number(0) },
         members: Vec::new(),
     }
 }
