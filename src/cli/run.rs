@@ -212,5 +212,9 @@ pub(super) fn progress() -> Progress {
 /// Prints; colours only where the terminal has them.
 pub(super) fn say(text: &str) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
-    writeln!(out, "{}", text.trim_end()).context("standard output")
+    match writeln!(out, "{}", text.trim_end()) {
+        // Who closed the other end does not want to know, and what is being done is done to its end.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        told => told.context("standard output"),
+    }
 }

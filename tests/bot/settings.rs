@@ -8,6 +8,35 @@ fn run(command: &mut std::process::Command) -> (i32, String) {
     (output.status.code().unwrap(), text)
 }
 
+/// `once | grep -q …` ends the reader at its first line.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_goes_on_when_nobody_reads_what_it_says() {
+    let stage = Stage::set().await;
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let status = tokio::task::block_in_place(|| {
+        stage.command(&["once"]).stdout(writer).stderr(std::process::Stdio::null()).status().unwrap()
+    });
+    assert!(status.success(), "{status}");
+    assert!(stage.pull("cert-manager", "qa").is_some_and(|pull| is_merged(&pull)));
+}
+
+/// Clusters that nobody gave kubeconfigs for would seem to be on their way.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_without_kubeconfigs_says_so() {
+    let stage = Stage::set().await;
+    let says = "No cluster can be asked: give the folder with their kubeconfigs (--clusters, COLDFRAME_CLUSTERS).";
+    let plan = |clusters: bool| {
+        let mut command = stage.command(&["plan"]);
+        if !clusters {
+            command.env_remove("COLDFRAME_CLUSTERS");
+        }
+        tokio::task::block_in_place(|| run(&mut command).1)
+    };
+    assert!(plan(false).contains(says), "{}", plan(false));
+    assert!(!plan(true).contains(says));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn plan_writes_nothing_and_once_opens_the_first_tier() {
     let stage = Stage::set().await;
