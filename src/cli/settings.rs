@@ -181,7 +181,7 @@ impl Settings {
             (None, _, Some(token)) if !token.trim().is_empty() => Ok(Credentials::Token(Secret::new(token))),
             _ => bail!(
                 "no identity: give --app-id with --app-key, or --token (environment: COLDFRAME_APP_ID, \
-                 COLDFRAME_APP_KEY, COLDFRAME_TOKEN)"
+                 COLDFRAME_APP_KEY, COLDFRAME_TOKEN); `coldframe setup` registers an App"
             ),
         }
     }
