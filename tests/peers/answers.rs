@@ -256,6 +256,8 @@ async fn pulls(town: &mut Town, head: &str) {
     let issue =
         town.does("bot", "POST", "~/issues", json!({"title": "News", "body": "- [ ] look"})).await["number"].clone();
     let issue = format!("~/issues/{issue}");
+    town.does("bot", "POST", &format!("{issue}/comments"), json!({"body": "more"})).await;
+    town.reads("bot", &format!("{issue}/comments")).await;
     town.does("alice", "PATCH", &issue, json!({"body": "- [x] look"})).await;
     town.does("bot", "PATCH", &issue, json!({"state": "closed"})).await;
     town.reads("bot", &issue).await;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
-use super::state::{Kind, Role, Told, World};
+use super::state::{Kind, Pull, Role, Told, World};
 
 /// The most mentions of one comment that the hub tells anybody of.
 const MOST_MENTIONS: usize = 50;
@@ -15,11 +15,17 @@ impl World {
     pub fn tell(&mut self, id: u64, comment: u64) {
         let Some(repo) = self.repositories.get(&id) else { return };
         let Some(found) = repo.comments.get(&comment) else { return };
-        let Some(pull) = repo.pulls.get(&found.number) else { return };
         let mut why: BTreeMap<String, &'static str> = BTreeMap::new();
         let said = repo.comments.values().filter(|other| other.number == found.number).map(|other| &other.author);
-        let part = said.chain(pull.reviews.iter().map(|review| &review.author)).chain(&pull.requested);
-        why.extend(part.chain([&pull.author]).map(|login| (login.clone(), "comment")));
+        let issue = repo.issues.get(&found.number).map(|issue| &issue.author);
+        let pull = repo.pulls.get(&found.number);
+        let of_pull = |pull: &'_ Pull| {
+            let reviewers = pull.reviews.iter().map(|review| &review.author);
+            reviewers.chain(&pull.requested).chain([&pull.author]).cloned().collect::<Vec<_>>()
+        };
+        why.extend(
+            said.chain(issue).cloned().chain(pull.into_iter().flat_map(of_pull)).map(|login| (login, "comment")),
+        );
         for name in mentions(&found.body).into_iter().take(MOST_MENTIONS) {
             match name.split_once('/') {
                 Some((org, slug)) => {

@@ -201,11 +201,12 @@ pub fn resolved(world: &mut World, id: u64, number: u64, login: &str) {
 pub fn comment(world: &mut World, id: u64, comment: u64, action: &str, login: &str) {
     let Some(repo) = world.repositories.get(&id) else { return };
     let Some(found) = repo.comments.get(&comment) else { return };
-    let Some(pull) = repo.pulls.get(&found.number) else { return };
-    let payload = json!({
-        "action": action, "comment": render::comment(world, repo, found),
-        "issue": render::issue(world, repo, pull),
-    });
+    let issue = match (repo.pulls.get(&found.number), repo.issues.get(&found.number)) {
+        (Some(pull), _) => render::issue(world, repo, pull),
+        (None, Some(issue)) => render::plain_issue(world, repo, issue),
+        (None, None) => return,
+    };
+    let payload = json!({"action": action, "comment": render::comment(world, repo, found), "issue": issue});
     emit(world, id, "issue_comment", login, payload);
 }
 

@@ -1,4 +1,4 @@
-//! The conversation of pull requests, under the names of issues as at the hub.
+//! The conversation of pull requests and of issues, under the names of issues as at the hub.
 
 use axum::http::Method;
 
@@ -30,7 +30,7 @@ pub fn place(world: &World, call: &Call<'_>, access: Access) -> Result<u64, Answ
 fn list(world: &mut World, call: &Call<'_>) -> Outcome {
     let id = place(world, call, Access::Read)?;
     let number = call.number("number")?;
-    world.pull_of(id, number)?;
+    world.numbered(id, number)?;
     let repo = world.repo(id)?;
     let since = call.request.query.get("since").map(|text| text.parse::<jiff::Timestamp>());
     let since = since.transpose().map_err(|_| Answer::invalid_field("IssueComment", "since", "invalid"))?;
@@ -54,10 +54,10 @@ fn write(world: &mut World, call: &Call<'_>) -> Outcome {
 }
 
 impl World {
-    /// Writes a comment on a pull request.
+    /// Writes a comment on a pull request or an issue.
     pub fn write_comment(&mut self, id: u64, number: u64, login: &str, body: &str) -> Result<u64, Answer> {
         check(body)?;
-        self.pull_of(id, number)?;
+        self.numbered(id, number)?;
         let (comment, now) = (self.id(), self.now());
         let repo = self.repo_mut(id)?;
         repo.comments.insert(
@@ -75,6 +75,9 @@ impl World {
         );
         if let Some(pull) = repo.pulls.get_mut(&number) {
             pull.updated_at = now;
+        }
+        if let Some(issue) = repo.issues.get_mut(&number) {
+            issue.updated_at = now;
         }
         self.note(id, format!("commented on #{number} by {login}"));
         self.tell(id, comment);

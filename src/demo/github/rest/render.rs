@@ -287,6 +287,7 @@ pub fn issue(world: &World, repo: &Repository, pull: &Pull) -> Value {
 /// An issue that is no pull request.
 pub fn plain_issue(world: &World, repo: &Repository, issue: &Issue) -> Value {
     let api = format!("{}/issues/{}", repository_url(world, repo), issue.number);
+    let comments = repo.comments.values().filter(|comment| comment.number == issue.number).count();
     json!({
         "id": issue.id, "node_id": format!("I_{}", issue.id), "url": api,
         "html_url": format!("{}/issues/{}", page_url(world, repo), issue.number), "number": issue.number,
@@ -295,7 +296,7 @@ pub fn plain_issue(world: &World, repo: &Repository, issue: &Issue) -> Value {
         "state": if issue.closed.is_none() { "open" } else { "closed" },
         "state_reason": issue.closed.as_ref().map(|_| "completed"), "title": issue.title, "body": issue.body,
         "user": user(world, &issue.author), "locked": false, "active_lock_reason": null, "labels": [],
-        "assignee": null, "assignees": [], "milestone": null, "comments": 0,
+        "assignee": null, "assignees": [], "milestone": null, "comments": comments,
         "created_at": stamp(issue.created_at), "updated_at": stamp(issue.updated_at),
         "closed_at": issue.closed.as_ref().map(|(at, _)| stamp(*at)),
         "author_association": association(world, repo, &issue.author),

@@ -147,6 +147,13 @@ impl World {
         self.repo(id)?.pulls.get(&number).ok_or_else(Answer::not_found)
     }
 
+    /// Finds a pull request or an issue: they are numbered together.
+    pub fn numbered(&self, id: u64, number: u64) -> Result<(), Answer> {
+        let repo = self.repo(id)?;
+        let there = repo.pulls.contains_key(&number) || repo.issues.contains_key(&number);
+        if there { Ok(()) } else { Err(Answer::not_found()) }
+    }
+
     /// The tip of its base; the recorded one when the branch is gone.
     pub fn tip(&self, id: u64, pull: &Pull) -> Result<String, Answer> {
         Ok(self.repo(id)?.head(&pull.base).unwrap_or(&pull.base_sha).to_owned())
