@@ -55,6 +55,6 @@ pub async fn tick(line: &mut Line) -> anyhow::Result<Ticked> {
     plan.entries.extend(act::outages(&mut line.memory.outages));
     let receipts = act::carry_out(line, &seen, &plan, clock::now()).await?;
     act::dashboard::publish(line, &seen, &plan, clock::now()).await;
-    let notify_error = act::notify::notify(line, &seen, &plan, clock::now()).await.err();
+    let notify_error = act::notify::notify(line, &seen, &plan, clock::now).await.err();
     Ok(Ticked { seen, plan, receipts, notify_error: notify_error.map(|error| format!("{error:#}")) })
 }

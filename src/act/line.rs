@@ -36,7 +36,7 @@ pub struct Memory {
     /// The dashboard issue.
     pub dashboard: super::dashboard::Dashboard,
     /// How far people were told.
-    pub told: Option<super::notify::Told>,
+    pub telling: super::notify::Telling,
     /// What was said last of a repository without a policy.
     pub offered: Option<String>,
     /// What was said of pull requests of others.

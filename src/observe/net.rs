@@ -4,6 +4,7 @@
 
 mod given;
 mod logins;
+mod reach;
 mod rules;
 
 use std::net::SocketAddr;
@@ -265,14 +266,24 @@ impl Resolve for Guard {
     fn resolve(&self, name: Name) -> Resolving {
         let rules = Arc::clone(&self.0);
         Box::pin(async move {
-            let found: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
-            if !rules.may_be_private(name.as_str()) && !found.iter().all(|address| is_public(address.ip())) {
-                let why = "it resolves to a private address; let the operator allow it if it is meant";
-                return Err(NetError::Refused { url: name.as_str().to_string(), why: why.to_string() }.into());
-            }
+            let found = looked_at(&rules, name.as_str(), 0).await?;
             Ok(Box::new(found.into_iter()) as Addrs)
         })
     }
+}
+
+/// The addresses of a name, if each of them may be reached.
+async fn looked_at(
+    rules: &Rules,
+    name: &str,
+    port: u16,
+) -> Result<Vec<SocketAddr>, Box<dyn std::error::Error + Send + Sync>> {
+    let found: Vec<SocketAddr> = tokio::net::lookup_host((name, port)).await?.collect();
+    if !rules.may_be_private(name) && !found.iter().all(|address| is_public(address.ip())) {
+        let why = "it resolves to a private address; let the operator allow it if it is meant";
+        return Err(NetError::Refused { url: name.to_string(), why: why.to_string() }.into());
+    }
+    Ok(found)
 }
 
 /// The refusal inside of a transport error.

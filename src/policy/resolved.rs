@@ -188,6 +188,17 @@ fn notify(Notify { to, on, tiers, plugins }: &Notify) -> Value {
         Recipient::Webhook { url, key } => {
             put(&mut notify, "webhook", map([("url", secret(url)), ("key", secret(key))]));
         }
+        Recipient::Email { smtp, to } => {
+            put(&mut notify, "email", map([("smtp", secret(smtp)), ("to", names(to))]));
+        }
+        Recipient::Issue { number, mention } => {
+            let mut issue = Mapping::new();
+            put(&mut issue, "number", *number);
+            if !mention.is_empty() {
+                put(&mut issue, "mention", names(mention));
+            }
+            put(&mut notify, "issue", issue);
+        }
     }
     put(&mut notify, "on", list(on, plain));
     let mut select = Mapping::new();

@@ -106,6 +106,8 @@ mod tests {
             ("Slack", "notify: [{slack: @}]"),
             ("Teams", "notify: [{teams: @}]"),
             ("Webhook", "notify: [{webhook: @}]"),
+            ("Email", "notify: [{email: @}]"),
+            ("Issue", "notify: [{issue: @}]"),
             ("Secret", "notify: [{slack: {url: @}}]"),
             ("NotifySelect", "notify: [{select: @}]"),
         ];

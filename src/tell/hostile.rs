@@ -130,6 +130,7 @@ fn texts(text: &str) -> Vec<(&'static str, String)> {
         ("answers", answers::tests::that_says(text, &wave(text))),
         ("onboarding", onboarding::tests::that_says(text)),
         ("notice", notice(&noticed, &view.links, (soon, fixture::now()), &[text.to_string()]).unwrap()),
+        ("comment on an issue", notify::tests::comment_that_says(text, &view.links)),
     ]
 }
 
@@ -189,18 +190,21 @@ fn visit<'a>(node: &'a AstNode<'a>, own: Option<&str>, found: &mut Vec<String>) 
     references(&run, found);
 }
 
+const TASK: &str = "<!-- coldframe:task ";
+
 /// Whether an item with a box begins with our own mark.
 fn is_ours<'a>(item: &'a AstNode<'a>) -> bool {
     let first = item.first_child().and_then(|paragraph| paragraph.first_child());
     first.is_some_and(|first| match &first.data.borrow().value {
-        NodeValue::HtmlInline(html) => task_mark(html),
+        NodeValue::HtmlInline(html) => has_ids(html, TASK, 16),
         _ => false,
     })
 }
 
-fn task_mark(html: &str) -> bool {
-    let id = html.strip_prefix("<!-- coldframe:task ").and_then(|rest| rest.strip_suffix(" -->"));
-    id.is_some_and(|id| id.len() == 16 && id.bytes().all(|byte| byte.is_ascii_hexdigit()))
+fn has_ids(html: &str, mark: &str, length: usize) -> bool {
+    let ids = html.strip_prefix(mark).and_then(|rest| rest.strip_suffix(" -->"));
+    let is_id = |id: &str| id.len() == length && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    ids.is_some_and(|ids| ids.split(' ').all(is_id))
 }
 
 /// Only the frame of a folded part, and our own marker as a whole last line.
@@ -212,7 +216,8 @@ fn html_is_ours(html: &str, found: &mut Vec<String>) {
         inside.is_some_and(|inside| !inside.contains(['<', '@', '#']))
             || mark.is_some_and(|mark| mark.bytes().all(|b| b.is_ascii_digit() || matches!(b, b' ' | b'r')))
             || line == "</details>"
-            || task_mark(line)
+            || has_ids(line, TASK, 16)
+            || has_ids(line, "<!-- coldframe:told ", 32)
     };
     found.extend(html.lines().filter(|line| !line.is_empty() && !ours(line)).map(|line| format!("html {line}")));
 }

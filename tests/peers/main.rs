@@ -1,5 +1,5 @@
 //! Coldframe against what others made: Helm, a Docker registry, Prometheus, GitHub's own description of its API,
-//! its example webhooks and its GraphQL schema, the `gh` program, Renovate, a GitHub that is not GitHub's. `tests/peers/install.sh` brings them;
+//! its example webhooks and its GraphQL schema, the `gh` program, Renovate, a mail server, a GitHub that is not GitHub's. `tests/peers/install.sh` brings them;
 //! nothing here is skipped where one is missing. All listen on loopback.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::disallowed_methods, missing_docs)]
 
@@ -16,6 +16,7 @@ mod emulate;
 mod gfm;
 mod gh;
 mod graphql;
+mod mail;
 mod openapi;
 mod page;
 mod peers;

@@ -6,7 +6,7 @@ use super::source::File;
 
 /// Lines of code that ship, without comments, blank lines and tests. Who writes more raises the number here.
 const BUDGETS: &[(&str, usize)] = &[
-    ("act", 2_600),
+    ("act", 3_050),
     ("cli", 4_050),
     ("clock", 50),
     ("command", 200),
@@ -24,11 +24,11 @@ const BUDGETS: &[(&str, usize)] = &[
     ("lib", 50),
     ("main", 50),
     ("metrics", 340),
-    ("observe", 8_850),
+    ("observe", 8_860),
     ("onboard", 170),
     ("openpgp", 600),
     ("parse", 1_750),
-    ("policy", 4_820),
+    ("policy", 4_910),
     ("process", 50),
     ("proxies", 200),
     ("rehearse", 4_120),
@@ -36,7 +36,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("seal", 150),
     ("secret", 100),
     ("signal", 3_870),
-    ("tell", 4_800),
+    ("tell", 4_860),
     ("tick", 100),
     ("wake", 1_100),
 ];

@@ -47,15 +47,25 @@ impl Rules {
         if !url.username().is_empty() || url.password().is_some() {
             return Err(refused("it carries credentials; the operator's settings hold those"));
         }
-        let Some(host) = url.host() else { return Err(refused("it names no host")) };
-        let named = self.allow.iter().any(|named| named.is(url));
         match url.scheme() {
             "https" => {}
-            "http" if named => {}
+            "http" if self.names(url) => {}
             "http" => return Err(refused("plain http; use https, or let the operator allow the host")),
             _ => return Err(refused("only https is asked")),
         }
-        if named {
+        self.check_host(url)
+    }
+
+    /// Whether the operator named the host of this address, at its port.
+    pub fn names(&self, url: &Url) -> bool {
+        self.allow.iter().any(|named| named.is(url))
+    }
+
+    /// Whether its host may be reached at its port, by whatever protocol.
+    pub fn check_host(&self, url: &Url) -> Result<(), NetError> {
+        let refused = |why: &str| NetError::Refused { url: plain(url), why: why.to_string() };
+        let Some(host) = url.host() else { return Err(refused("it names no host")) };
+        if self.names(url) {
             return Ok(());
         }
         if self.allow.iter().any(|named| Some(named.host.as_str()) == url.host_str()) {

@@ -16,7 +16,7 @@ mod windows;
 use crate::pinned::Extended;
 use crate::wiring::Right;
 pub use clusters::{ClustersFile, InventoryKind};
-pub use notify::{NotifyFile, NotifySelectFile, SecretFile, SlackFile, TeamsFile, WebhookFile};
+pub use notify::{EmailFile, IssueFile, NotifyFile, NotifySelectFile, SecretFile, SlackFile, TeamsFile, WebhookFile};
 use parse::forms::{List, Words as WordList};
 use parse::read::{Shape, record};
 use parse::scalar::Count;
@@ -180,6 +180,8 @@ const SHAPES: &[&Shape] = &[
     &SlackFile::SHAPE,
     &TeamsFile::SHAPE,
     &WebhookFile::SHAPE,
+    &EmailFile::SHAPE,
+    &IssueFile::SHAPE,
     &SecretFile::SHAPE,
     &NotifySelectFile::SHAPE,
 ];

@@ -1,21 +1,31 @@
 //! The keys of notifications.
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+use super::pulls::ReviewerName;
 use crate::file::PolicyFile;
 use crate::file::Word;
 use crate::wiring::Event;
 use parse::forms::{List, Words as WordList};
-use parse::read::record;
-use parse::scalar::{Name, SecretName};
+use parse::problem::quoted;
+use parse::read::{FromNode, record};
+use parse::report::Report;
+use parse::scalar::{Count, Name, Refusal, SecretName, scalar};
+use parse::tree::Node;
 
 record! {
     /// Who is told of what happens, beside the pull request. A message may come twice after a crash and is never the only trace: everything stands on the pull requests and in the ledger too.
     NotifyFile = "notification" {
-        /// An incoming webhook of Slack, or of a chat that takes the same, such as Mattermost. Default none; one of the three has to stand here.
+        /// An incoming webhook of Slack, or of a chat that takes the same, such as Mattermost. Default none; one of the five has to stand here.
         optional slack "slack": SlackFile,
         /// A workflow of Microsoft Teams that posts what it is sent. Default none.
         optional teams "teams": TeamsFile,
         /// A program, which is sent signed events. Default none.
         optional webhook "webhook": WebhookFile,
+        /// People who get a mail for each event. Default none.
+        optional email "email": EmailFile,
+        /// An issue of this repository, which gets a new comment each time: GitHub tells nobody of an edited one. Default none.
+        optional issue "issue": IssueFile,
         /// Which events. Default `notice`, `blocked`, `forced`, `failed` and `rolledBack`: those that may need a person; who wants to follow along adds `upcoming` and `finished`.
         optional on "on": List<Word<Event>>,
         /// Only these tiers or plugins. Default all.
@@ -54,6 +64,28 @@ record! {
 }
 
 record! {
+    /// People who get mail.
+    EmailFile = "email" {
+        /// The mail server: its address with the login and the sender, which the operator keeps as a secret. It takes mail to the sender's own domain, and to those that the operator adds.
+        required smtp "smtp": SecretFile,
+        /// Their addresses, twenty at most.
+        required to "to": List<MailAddress>,
+    }
+    unsupported []
+}
+
+record! {
+    /// An issue of this repository, or a pull request.
+    IssueFile = "issue" {
+        /// Its number.
+        required number "number": Count<1>,
+        /// People and teams (`acme/platform`) whom each comment mentions, so that GitHub tells them; ten at most. Default none: who follows the issue is told.
+        optional mention "mention": List<ReviewerName>,
+    }
+    unsupported []
+}
+
+record! {
     /// A value that the operator of the bot keeps for this repository.
     SecretFile = "secret" {
         /// Its name in the operator's settings, such as `SLACK_URL`.
@@ -71,6 +103,29 @@ record! {
         optional plugins "plugins": List<Name>,
     }
     unsupported []
+}
+
+scalar!(
+    /// An address of mail.
+    MailAddress(String), "an address such as `kim@acme.example`", mail_address,
+    {"type": "string", "maxLength": 254, "examples": ["platform@acme.example"]}
+);
+
+/// The plain form that every mail server takes: nothing in it ends a header or a command of SMTP.
+fn mail_address(text: &str) -> Result<String, Refusal> {
+    let atom = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-/=?^_`{|}~".contains(&byte);
+    let local = |text: &str| text.len() <= 64 && text.split('.').all(|part| !part.is_empty() && part.bytes().all(atom));
+    let label = |part: &str| {
+        let plain = part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        plain && (1..=63).contains(&part.len()) && !part.starts_with('-') && !part.ends_with('-')
+    };
+    let domain = |text: &str| text.contains('.') && text.split('.').all(label);
+    let whole = text.len() <= 254 && text.split_once('@').is_some_and(|(name, host)| local(name) && domain(host));
+    if whole {
+        return Ok(text.to_string());
+    }
+    let why = format!("{} is no address of mail", quoted(text));
+    Err(Refusal::new(why).help("write the address alone, in ASCII, such as `kim@acme.example`"))
 }
 
 impl WordList<PolicyFile> for Event {

@@ -56,7 +56,8 @@ pub fn opening(
     report.within_key("pullRequests", |report| report.within_key("windows", check))
 }
 
-fn items<T, U: PartialEq>(list: Option<&Spanned<List<T>>>, one: impl Fn(&T) -> U) -> Vec<U> {
+/// Each of a list once.
+pub(super) fn items<T, U: PartialEq>(list: Option<&Spanned<List<T>>>, one: impl Fn(&T) -> U) -> Vec<U> {
     let mut found = Vec::new();
     for item in list.iter().flat_map(|list| &list.value.items) {
         let item = one(&item.value);

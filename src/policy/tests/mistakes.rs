@@ -33,6 +33,16 @@ const MISTAKES: &[(&str, &str)] = &[
     ("pullRequests: {note: \"<!-- x -->\"}", "1:22: `note` of `pullRequests`: it must not hold HTML"),
     ("pullRequests: {note: \"a\\n```\\nb\"}", "1:22: `note` of `pullRequests`: it must not hold a block of code"),
     (
+        "notify: [{issue: {number: 7}, email: {smtp: {secret: A}, to: [a@b.example]}}]",
+        "1:10: `notify`: it goes to several places",
+    ),
+    ("notify: [{email: {smtp: {secret: A}, to: []}}]", "1:42: `to` of `email` of `notify`: nobody is named"),
+    ("notify: [{email: {smtp: {secret: A}, to: [kim@acme]}}]", "1:43: `to` of `email` of `notify`: `kim@acme` is no"),
+    (
+        "notify: [{issue: {number: 7, mention: [a, b, c, d, e, f, g, h, i, j, k]}}]",
+        "1:39: `mention` of `issue` of `notify`: 11 people and teams, and 10 is the most",
+    ),
+    (
         "pullRequests: {windows: {zone: UTC, closed: [{from: 2020-01-01, to: 2099-12-31}]}}",
         "1:25: `windows` of `pullRequests`: they never open, so that nothing would be promoted",
     ),

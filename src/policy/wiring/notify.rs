@@ -3,6 +3,8 @@
 use decide::{PluginName, TierName};
 use serde::{Deserialize, Serialize};
 
+use super::Reviewer;
+
 /// Who is told of which events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notify {
@@ -36,13 +38,29 @@ pub enum Recipient {
         /// The key that events are signed with.
         key: String,
     },
+    /// People who get mail.
+    Email {
+        /// The mail server: its address, with the login and the sender.
+        smtp: String,
+        /// Their addresses.
+        to: Vec<String>,
+    },
+    /// An issue of this repository, or a pull request.
+    Issue {
+        /// Its number.
+        number: u32,
+        /// Who is mentioned in each comment.
+        mention: Vec<Reviewer>,
+    },
 }
 
 impl Recipient {
-    /// The name of the secret that is the address.
-    pub fn url(&self) -> &str {
+    /// What people call it: the name of the secret that is its address, addresses of mail, `#7`.
+    pub fn name(&self) -> String {
         match self {
-            Self::Slack { url } | Self::Teams { url } | Self::Webhook { url, .. } => url,
+            Self::Slack { url } | Self::Teams { url } | Self::Webhook { url, .. } => url.clone(),
+            Self::Email { to, .. } => to.join(", "),
+            Self::Issue { number, .. } => format!("#{number}"),
         }
     }
 

@@ -1,10 +1,12 @@
 //! What people are told of beside the pull request: what is new between two ledgers, and what does not
 //! go on. Each notifier has a file for its form; who is told and how it travels is in `act/notify.rs`.
 
+mod issue;
+mod mail;
 mod slack;
 mod teams;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod webhook;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,14 +14,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use decide::ledger::{Ledger, PluginLedger, Purpose, Wave};
 use decide::plan::{Finding, Gate, Plan, Verdict, WaveReport, WaveState};
 use decide::reason::spell;
-use decide::{PluginName, Policy, PullNumber, Reason, TierName, Version};
+use decide::{PluginName, Policy, PullNumber, Reason, Sha, TierName, Version};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
-use super::{inert, words};
+use super::{Links, inert, words};
 use crate::policy::wiring::{Event, Notify};
 
+pub use issue::{issue, issue_ids};
+pub use mail::{Mail, mail};
 pub use slack::slack;
 pub use teams::teams;
 pub use webhook::{CONTENT_TYPE, webhook};
@@ -49,6 +53,19 @@ impl News {
         format!("{} {} on {}", self.plugin, self.version, self.tier)
     }
 
+    /// `dev.coldframe.finished`.
+    fn kind(&self) -> String {
+        let event = serde_json::to_value(self.event).unwrap_or_default();
+        format!("dev.coldframe.{}", event.as_str().unwrap_or_default())
+    }
+
+    /// What is told a second time, after a crash or because nobody answered, has the id that it had; `since`, the ledger of
+    /// which people know, tells what is so again from what is so still.
+    pub fn id(&self, links: &Links, since: Option<&Sha>) -> String {
+        let moment = self.at.map(|at| at.to_string()).or_else(|| since.map(ToString::to_string)).unwrap_or_default();
+        digest(&[links.repo.as_str(), &self.kind(), &self.subject(), &moment, &self.text].join("\n"))
+    }
+
     /// Whether somebody wants to be told of it.
     pub fn is_for(&self, notify: &Notify) -> bool {
         notify.on.contains(&self.event)
@@ -69,6 +86,12 @@ pub struct Blocked {
     pub version: Version,
     /// What keeps it.
     pub gate: Gate,
+}
+
+/// A short name for a text.
+pub fn digest(text: &str) -> String {
+    let hash = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, text.as_bytes());
+    hash.as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// What people know.

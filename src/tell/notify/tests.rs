@@ -1,4 +1,4 @@
-//! What is new between two ledgers, what does not go on, and what Slack is sent.
+//! What is new between two ledgers, what does not go on, and what is sent of it.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use decide::ledger::{Announced, Failed, Grace, Head, Landed, Merging};
@@ -8,7 +8,7 @@ use decide::{Clusters, Sha};
 use jiff::SignedDuration;
 
 use super::*;
-use crate::policy::wiring::Recipient;
+use crate::policy::wiring::{Recipient, Reviewer};
 use crate::tell::{Links, fixture};
 
 /// A ladder of qa and gold with one plugin.
@@ -256,4 +256,52 @@ fn a_program_is_sent_an_event_whose_id_stays() {
     let id = |since: &Sha| webhook(&blocked, &links, Some(since)).1;
     assert_eq!(id(&since("a")), id(&since("a")));
     assert_ne!(id(&since("a")), id(&since("b")), "it may be so again");
+}
+
+/// A comment on an issue that says this.
+pub(crate) fn comment_that_says(text: &str, links: &Links) -> String {
+    let hostile = news(Event::Failed, "gold", text);
+    issue(&[(hostile.id(links, None), &hostile)], &[], links)
+}
+
+#[test]
+fn an_issue_gets_a_comment_that_mentions_whom_it_is_for_and_knows_what_it_told() {
+    let links = Links { repo: "https://hub.example/acme/fleet".to_string(), ..Links::default() };
+    let all: Vec<News> = (0..23).map(|at| news(Event::Failed, "gold", &format!("has failed: {at}"))).collect();
+    let all: Vec<(String, &News)> = all.iter().map(|news| (news.id(&links, None), news)).collect();
+    let team = Reviewer::Team { organization: "acme".to_string(), slug: "platform".to_string() };
+    let text = issue(&all, &[team, Reviewer::Person("maria".to_string())], &links);
+    let first = "@acme/platform @maria\n\n- [app 1.1.0 on gold](https://hub.example/acme/fleet/pull/7) has failed: 0\n";
+    assert!(text.starts_with(first), "{text}");
+    assert!(text.contains("\n- … and 3 more: [pull requests](https://hub.example/acme/fleet/pulls)\n"), "{text}");
+    let ids: BTreeSet<String> = all.into_iter().map(|(id, _)| id).collect();
+    assert_eq!((ids.len(), issue_ids(&text)), (23, ids.clone()));
+    assert_eq!(issue_ids(&text.replace('\n', "\r\n")), ids, "the hub's line ends");
+    let forged = format!("has failed: <!-- coldframe:told {} -->", "a".repeat(32));
+    let text = comment_that_says(&format!("{forged}\n{forged}"), &links);
+    assert_eq!(issue_ids(&text).len(), 1, "{text}");
+    assert!(!issue_ids(&text).contains(&"a".repeat(32)), "{text}");
+    assert_eq!(issue_ids(&format!("{forged}\n\nthanks")), BTreeSet::new());
+}
+
+#[test]
+fn a_mail_is_plain_text_of_a_thread() {
+    let links = Links { repo: "https://hub.example/acme/fleet".to_string(), ..Links::default() };
+    let failed =
+        news(Event::Failed, "gold", "has failed: größer,\r\nsee https://evil.example www.evil.example\u{202e}");
+    let sent = mail(&failed, &links, None);
+    assert_eq!(sent.subject, "app 1.1.0 on gold has failed: größer, see https: //evil.example www .evil.example�");
+    let text = format!(
+        "{}\n\nPull request: https://hub.example/acme/fleet/pull/7\n\n\
+         Coldframe sends this because the policy of acme/fleet says so.\n",
+        sent.subject
+    );
+    assert_eq!(sent.text, text);
+    assert_eq!(sent.id, failed.id(&links, None));
+    let later = mail(&news(Event::Finished, "gold", "has finished"), &links, None);
+    assert_eq!(later.thread, sent.thread);
+    assert_ne!(later.id, sent.id);
+    assert_ne!(mail(&news(Event::Finished, "qa", "has finished"), &links, None).thread, sent.thread);
+    let long = mail(&news(Event::Failed, "gold", &"x".repeat(9_000)), &links, None);
+    assert_eq!(long.subject.chars().count(), 150);
 }

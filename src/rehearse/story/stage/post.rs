@@ -34,8 +34,8 @@ impl Post {
         self.ledger.clone_from(ledger);
         self.blocked = keys;
         let to = |news: &News| {
-            let whom = world.notify.iter().filter(|notify| news.is_for(notify)).map(|notify| notify.to.url());
-            let whom: BTreeSet<&str> = whom.collect();
+            let whom = world.notify.iter().filter(|notify| news.is_for(notify)).map(|notify| notify.to.name());
+            let whom: BTreeSet<String> = whom.collect();
             whom.into_iter().map(|whom| format!("✉ {whom}: {} {}", news.subject(), news.text)).collect::<Vec<_>>()
         };
         news.iter().flat_map(to).collect()
