@@ -57,6 +57,8 @@ async fn mail_is_taken_by_a_real_server_and_who_is_refused_gets_it_later() {
     for (name, address) in [
         ("MAIL", format!("smtps://{login}:{wrapped}?from=bot@acme.example")),
         ("RELAY", format!("smtp://{login}:{upgraded}?from=bot@acme.example&to=partner.example")),
+        // Its certificate is for another name.
+        ("ELSEWHERE", format!("smtps://{login}:{wrapped}?from=bot@acme.example").replace("localhost", "127.0.0.1")),
         ("CLOSED", format!("smtps://coldframe:wrong@localhost:{wrapped}?from=bot@acme.example")),
     ] {
         std::fs::write(secrets.join(name), format!("{address}\n")).unwrap();
@@ -65,9 +67,10 @@ async fn mail_is_taken_by_a_real_server_and_who_is_refused_gets_it_later() {
                   - {email: {smtp: {secret: MAIL}, to: [kim@acme.example, gone@acme.example]}, on: [blocked, finished]}\n  \
                   - {email: {smtp: {secret: RELAY}, to: [pat@partner.example]}, on: [finished]}\n  \
                   - {email: {smtp: {secret: MAIL}, to: [eve@evil.example]}, on: [finished]}\n  \
-                  - {email: {smtp: {secret: CLOSED}, to: [noor@acme.example]}, on: [finished]}\n";
+                  - {email: {smtp: {secret: CLOSED}, to: [noor@acme.example]}, on: [finished]}\n  \
+                  - {email: {smtp: {secret: ELSEWHERE}, to: [lee@acme.example]}, on: [finished]}\n";
     stage.edit_policy("plugins:\n", &format!("{notify}plugins:\n"));
-    let allowed = stage.allowed(&format!("localhost:{wrapped},localhost:{upgraded}"));
+    let allowed = stage.allowed(&format!("localhost:{wrapped},localhost:{upgraded},127.0.0.1:{wrapped}"));
     let certificate = folder.path().join("cert.pem").display().to_string();
     let _bot = stage.serve_with(&[
         ("COLDFRAME_SECRETS", &stage.secrets().display().to_string()),
@@ -107,6 +110,8 @@ async fn mail_is_taken_by_a_real_server_and_who_is_refused_gets_it_later() {
         "mail goes to acme.example alone; let the operator add `to=evil.example` to the secret",
         "CLOSED, to noor@acme.example: localhost: ",
         "535",
+        "ELSEWHERE, to lee@acme.example: 127.0.0.1: ",
+        "certificate not valid for name",
     ] {
         stage.until(said, |stage| stage.whole_log().contains(said).then_some(())).await;
     }
@@ -118,7 +123,9 @@ async fn mail_is_taken_by_a_real_server_and_who_is_refused_gets_it_later() {
     {
         assert_eq!(mails(&taken, to, words).len(), 1, "{to}: {words}");
     }
-    assert!(mails(&taken, "eve@evil.example", "").is_empty() && mails(&taken, "noor@acme.example", "").is_empty());
+    for nobody in ["eve@evil.example", "noor@acme.example", "lee@acme.example"] {
+        assert!(mails(&taken, nobody, "").is_empty(), "{nobody}");
+    }
     let log = stage.whole_log();
     assert!(!log.contains("p%40ss") && !log.contains("p@ss"), "the password is a secret: {log}");
 }

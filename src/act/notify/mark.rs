@@ -232,6 +232,7 @@ async fn push(context: &Context, tip: Option<Sha>, mark: &Mark, now: Timestamp) 
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::git::testing::{Server, store};
 
     #[test]
     fn a_claim_holds_for_its_lease_and_no_message_outlasts_it() {
@@ -257,6 +258,27 @@ mod tests {
         let last = (0..200).map(after).filter(|now| claim.lasts(*now)).max().unwrap();
         let first = (0..200).map(after).find(|now| !claim.holds(*now)).unwrap();
         assert!(last + sending <= first - SKEW);
+    }
+
+    #[test]
+    fn f38_a_mark_of_a_later_ledger_is_left_to_the_next_look() {
+        let server = Server::start();
+        let (_folder, store) = store();
+        let commit = |branch: &str, file: &str, text: &str| Sha::new(server.commit(branch, &[(file, text)]));
+        let early = commit(LEDGER, "ledger.yaml", "format: 1\n");
+        store.fetch(&server.access(), LEDGER, None).unwrap();
+        let place = |named: &Sha, ours: &Sha| {
+            commit(NOTIFIED, FILE, &format!("ledger: {named}\n"));
+            read(&store, &server.access(), Some(ours)).unwrap().unwrap().2
+        };
+        let late = commit(LEDGER, "ledger.yaml", "format: 1\n# More.\n");
+        assert!(matches!(place(&late, &early), Place::Ahead), "another process has seen more");
+        assert!(matches!(place(&early, &late), Place::Known(_)));
+        assert!(matches!(place(&late, &late), Place::Known(_)));
+        let foreign = commit("feature", "ledger.yaml", "format: 1\n");
+        for named in [&foreign, &Sha::new("1".repeat(40))] {
+            assert!(matches!(place(named, &late), Place::Gone(_)), "{named} is of no ledger");
+        }
     }
 
     #[test]
