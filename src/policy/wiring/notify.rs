@@ -69,6 +69,8 @@ impl Recipient {
         match self {
             Self::Slack { url } | Self::Teams { url } => vec![url],
             Self::Webhook { url, key } => vec![url, key],
+            Self::Email { smtp, .. } => vec![smtp],
+            Self::Issue { .. } => Vec::new(),
         }
     }
 }
