@@ -7,6 +7,7 @@ mod action;
 mod blocks;
 mod branches;
 mod broken;
+mod browser;
 mod budget;
 mod calls;
 mod catalog;

@@ -5,6 +5,8 @@
 
 mod alerts;
 mod answers;
+#[path = "../bot/browser.rs"]
+mod browser;
 mod charts;
 mod chats;
 mod compare;

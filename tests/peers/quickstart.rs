@@ -9,12 +9,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use demo::charts::Charts;
 use demo::clusters::{ClusterSpec, Clusters, GitSource, Kind, Member, Pace};
-use demo::github::{Access, GitHub, Options, Role};
+use demo::github::{GitHub, Options, Role};
 use demo::story::fleet::{definition, definition_path};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
+use crate::browser::{installs, registers};
 use crate::gh::socket;
 use crate::page::{Block, blocks, fits};
 use crate::peers::peer;
@@ -23,9 +24,12 @@ use crate::peers::peer;
 const REPOSITORY: &str = "acme/fleet";
 /// Whoever reads the page.
 const READER: &str = "vera";
+/// The mark of a block in which the reader has something to do in the browser meanwhile.
+const BROWSER: &str = "browser";
 /// All commands of a page together take no longer.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// The pages, and who alone can do what is not run here: each is a mark of blocks.
+/// The pages, and where the reader does something else than the shell: each is a mark of blocks, of which those with a
+/// browser are run beside one.
 const PAGES: [(&str, &[&str]); 3] = [
     ("argo-cd.md", &["browser", "argocd", "kubectl"]),
     ("flux.md", &["browser", "kubectl"]),
@@ -72,7 +76,6 @@ impl Tour {
     /// What a block of the reader's brings about.
     async fn by_hand(&mut self, by: &str) {
         match by {
-            "browser" => self.make_app(),
             "kubectl" => self.give_access().await,
             "argocd" => self.labels = true,
             // Clusters of the sandbox say their tier from the start.
@@ -85,22 +88,19 @@ impl Tour {
         self.folder.path().join("work/fleet")
     }
 
-    /// Makes the App of `coldframe setup`, and the folder that it leaves.
-    fn make_app(&self) {
-        let write =
-            ["actions", "checks", "contents", "issues", "pull_requests", "statuses"].map(|name| (name, Access::Write));
-        let read = ["deployments", "members", "merge_queues"].map(|name| (name, Access::Read));
-        let app = self.github.add_app("coldframe", &[&write[..], &read[..]].concat()).unwrap();
-        self.github.install_app(app.id, REPOSITORY).unwrap();
-        let folder = self.checkout().join("coldframe-app");
-        std::fs::create_dir(&folder).unwrap();
-        std::fs::write(folder.join("app.pem"), &app.key_pem).unwrap();
-        let env = format!(
-            "COLDFRAME_HUB={}\nCOLDFRAME_REPOSITORY={REPOSITORY}\nCOLDFRAME_APP_ID={}\nCOLDFRAME_APP_KEY=coldframe-app/app.pem\n",
-            self.github.url(),
-            app.id
-        );
-        std::fs::write(folder.join("env"), env).unwrap();
+    /// Registers the App at the page that `coldframe setup` opens, and installs it, as the reader does.
+    async fn registers(&self, said: PathBuf) {
+        let page = loop {
+            let said = std::fs::read_to_string(&said).unwrap_or_default();
+            if let Some(page) = said.lines().map(str::trim).find(|line| line.starts_with("http://127.0.0.1:")) {
+                break page.to_owned();
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        };
+        let hub = self.github.url();
+        let back = registers(hub, &page, READER).await;
+        let told = reqwest::get(back).await.unwrap().text().await.unwrap();
+        installs(hub, &told, READER, REPOSITORY).await;
     }
 
     /// Starts the clusters, which run what was pushed, and writes the kubeconfigs that the script of `coldframe access`
@@ -159,6 +159,7 @@ impl Tour {
             ("GH_TELEMETRY", "false"),
             ("NO_COLOR", "1"),
             ("COLDFRAME_WRITE_PACE", "0s"),
+            ("COLDFRAME_HUB", self.github.url()),
         ]);
         command.env("HOME", below("home")).env("TMPDIR", below("tmp")).env("GH_CONFIG_DIR", below("home"));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).kill_on_drop(true);
@@ -196,9 +197,14 @@ struct Shell {
 }
 
 impl Shell {
+    /// What the block at a line prints.
+    fn said(&self, line: usize) -> PathBuf {
+        self.folder.join(format!("{line}.out"))
+    }
+
     /// Runs a block; what it printed, and whether it went well.
     async fn run(&mut self, line: usize, text: &str) -> (String, bool) {
-        let (file, out) = (self.folder.join(format!("{line}.sh")), self.folder.join(format!("{line}.out")));
+        let (file, out) = (self.folder.join(format!("{line}.sh")), self.said(line));
         std::fs::write(&file, text).unwrap();
         let order =
             format!("set -euo pipefail\n. {} > {} 2>&1 < /dev/null\necho done\n", file.display(), out.display());
@@ -220,6 +226,13 @@ async fn run(page: &str, specs: Vec<ClusterSpec>, before: impl FnOnce(&Tour)) ->
     let commands = async {
         for block in blocks(&text) {
             let Block { line, by, text, shown } = block;
+            if by.as_deref() == Some(BROWSER) {
+                let said = shell.said(line);
+                let (done, ()) = tokio::join!(shell.run(line, &text), tour.registers(said));
+                println!("{page}:{line}\n{}", done.0);
+                assert!(done.1, "{page}:{line}: a command fails\n{text}\n{}", done.0);
+                continue;
+            }
             if let Some(by) = by {
                 assert!(shown.is_none(), "{page}:{line}: nobody sees here what this prints");
                 tour.by_hand(&by).await;
