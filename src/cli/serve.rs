@@ -115,12 +115,10 @@ impl Server {
         let shop = Arc::new(Shop::open(self.settings, ended)?);
         let mut kept = std::pin::pin!(keep_list(Arc::clone(&shop)));
         let routes = routes::router(shop.bell.clone(), &self.secrets, &self.senders, shop.pages.metrics());
-        let pages = pages::router(
-            shop.pages.clone(),
-            shop.settings.public_address()?.and_then(|url| url.host_str().map(str::to_string)),
-        );
         let descriptors = process::descriptors();
         let (outside, inside) = (Bounds::within(descriptors), Bounds::within(descriptors / 2));
+        let known = shop.settings.public_address()?.and_then(|url| url.host_str().map(str::to_string));
+        let pages = pages::router(shop.pages.clone(), known, inside);
         tracing::info!("listening: webhooks at http://{address}/webhook, the dashboard at http://{dashboard}/");
         tokio::select! {
             never = port::serve(self.port, routes, outside) => match never {},

@@ -72,7 +72,8 @@ pub use workflows::Inputs;
 pub use write::{Opened, same_text};
 
 use access::{Account, BYPASS, ORDINARY};
-use client::{Client, segment};
+use client::Client;
+pub(crate) use client::segment;
 use line::Line;
 
 use crate::metrics::Metrics;

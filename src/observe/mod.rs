@@ -25,6 +25,7 @@ mod last_policy;
 pub mod lock;
 pub mod needed;
 pub mod net;
+mod notes;
 pub mod others;
 mod owners;
 mod place_owner;
@@ -46,7 +47,6 @@ pub mod whose;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use compare::Change;
 use decide::plan::{Plan, WaveReport};
 use decide::snapshot::{HubFacts, PluginFacts, Read, Reading, Snapshot};
 use decide::{PluginLedger, PluginName, PullNumber, Readings, Sha, TierName, Version};
@@ -322,37 +322,11 @@ impl Seen {
         tell::body(&facts)
     }
 
-    /// What is different in each release between what runs and what is proposed, oldest first, and what their authors
-    /// say.
-    pub fn on_the_way(&self, wave: &WaveReport) -> (Vec<&[Change]>, Vec<String>) {
-        let steps = self.steps(wave);
-        let versions = steps.iter().rev().map(|step| (wave.plugin.clone(), step.version.clone()));
-        let reports = versions.filter_map(|key| self.differences.get(&key)?.became.as_ref().ok());
-        let changes = reports.map(|report| report.changes.as_slice()).collect();
-        (changes, steps.into_iter().filter_map(|step| step.text).collect())
-    }
-
     /// Whether the head of a wave's pull request is somebody else's.
     fn is_edited(&self, wave: &WaveReport) -> bool {
         let pulls = self.snapshot.plugins.get(&wave.plugin).and_then(|facts| facts.pulls.known());
         let own = pulls.into_iter().flatten().find(|pull| Some(pull.number) == wave.pull);
         own.is_some_and(|pull| pull.version.is_none())
-    }
-
-    /// What the chart's author says of each release between what runs and what is proposed, newest
-    /// first.
-    fn steps(&self, wave: &WaveReport) -> Vec<tell::ReleaseNote> {
-        let Some(to) = &wave.version else { return Vec::new() };
-        let between = |version: &Version| version <= to && wave.from.as_ref().is_none_or(|from| version > from);
-        let steps = self.told.iter().filter(|((plugin, version), _)| *plugin == wave.plugin && between(version));
-        let notes = steps.map(|((plugin, version), said)| {
-            let differences = self.differences.get(&(plugin.clone(), version.clone())).cloned();
-            let changelog::Said { text, page } = said.clone();
-            tell::ReleaseNote { version: version.clone(), text, page, differences }
-        });
-        let mut notes: Vec<tell::ReleaseNote> = notes.collect();
-        notes.sort_by(|a, b| b.version.cmp(&a.version));
-        notes
     }
 }
 

@@ -29,11 +29,12 @@ struct Release {
 /// Every version that has finished a tier and has failed nowhere since; none where there is no such plugin or tier.
 pub fn feed(view: &View, plugin: &PluginName, tier: &TierName) -> Option<Feed> {
     view.links.tier(plugin, tier)?;
-    let everywhere = || view.history.iter().filter(|((name, _), _)| name == plugin).flat_map(|(_, waves)| waves);
+    let page = view.pages.get(plugin);
+    let everywhere = || page.into_iter().flat_map(|page| page.tiers.values().flatten());
     let failed = |version: &Version| {
         everywhere().any(|wave| wave.version == *version && (wave.failed().is_some() || wave.stalled().is_some()))
     };
-    let here = view.history.get(&(plugin.clone(), tier.clone())).map_or(&[][..], Vec::as_slice);
+    let here = page.and_then(|page| page.tiers.get(tier)).map_or(&[][..], Vec::as_slice);
     let mut found: Vec<(&Version, Timestamp)> = Vec::new();
     for wave in here.iter().filter(|wave| matches!(wave.part.purpose, Purpose::Promotion | Purpose::CatchUp)) {
         match wave.finished() {
@@ -82,11 +83,7 @@ mod tests {
         told(&bronze, "1.15.0", runs(at));
         told(&gold, "1.14.0", runs(at));
         told(&gold, "1.14.0", Change::Failed(Failed { at: fixture::at(at), why: Reason::LookAgain }));
-        view.history = ledger.plugins[&plugin]
-            .tiers
-            .iter()
-            .map(|(tier, waves)| ((plugin.clone(), tier.clone()), waves.clone()))
-            .collect();
+        view.pages = ledger.plugins;
         let text = serde_json::to_string(&feed(&view, &plugin, &bronze).unwrap()).unwrap();
         assert_eq!(
             text,

@@ -2,17 +2,17 @@
 //! fix climbs, one soaking, one forced onto gold, one about to be, and one where nothing is new.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use decide::ledger::{ForceEvidence, Grace};
+use decide::ledger::{ForceEvidence, Grace, Seen};
 use decide::plan::{
     Action, Alarm, Climb, ClimbTier, Finding, Gate, Identity, Member, MemberState, Members, Plan, Proposal, Verdict,
     WaveReport, WaveState,
 };
 use decide::reason::{MemberTrouble, Scope};
 use decide::snapshot::SentNotice;
-use decide::{Digest, PullNumber, Reason, Version};
+use decide::{Digest, PluginName, PullNumber, Reason, Version};
 use jiff::{SignedDuration, Timestamp};
 
-use super::View;
+use super::{ReleaseNote, View};
 use crate::git::{Changes, Hunk};
 pub(crate) use hostile::HOSTILE;
 pub(crate) use releases::{differences, differences_that_say, no_differences, note, tasks};
@@ -376,6 +376,21 @@ pub(crate) fn view() -> View {
         alarm: Some(Alarm { at: at("2026-11-21T08:19:00Z"), why: Reason::LookAgain }),
     };
     View::new("acme/fleet", "https://github.com/acme/fleet", &snapshot(), plan, at("2026-11-21T08:14:00Z"))
+}
+
+/// The same with what is known of a release: when it was seen, what is different in it, what its authors say.
+pub(crate) fn noted() -> View {
+    let mut view = view();
+    let plugin = PluginName::from("cert-manager");
+    let page = view.pages.entry(plugin.clone()).or_default();
+    for (text, seen) in [("1.14.7", "2026-10-01T10:00:00Z"), ("1.15.0", "2026-10-30T09:00:00Z")] {
+        page.releases.push(Seen { version: version(text), digest: Some(digest("4f")), first_seen: at(seen) });
+    }
+    let note = note("1.15.0", "## Changes\n- Adds `nameConstraints` (#6500)\n", Some(differences()));
+    let note =
+        ReleaseNote { page: Some("https://github.com/cert-manager/cert-manager/releases/tag/v1.15.0".into()), ..note };
+    view.notes.insert((plugin, version("1.15.0")), note);
+    view
 }
 
 /// A commit that changes one line in each of 1,500 files, but for three odd ones.

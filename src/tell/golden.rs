@@ -133,40 +133,40 @@ fn what_every_signal_says_stands_below_its_cluster() {
 
 #[test]
 fn pages() {
-    let view = Arc::new(fixture::view());
-    let state = DashboardState { views: vec![Arc::clone(&view)] };
-    let page = dashboard(&state, fixture::now()).unwrap();
-    let cells = page.matches("<td class=").count();
-    assert_eq!(page.matches("\"><a href=\"wave?repository").count(), cells, "every cell opens its wave");
-    assert!(!page.contains("href=\"#\""), "every link leads somewhere");
-    golden("dashboard.html", &page);
-    for (plugin, tier) in [("cert-manager", "silver"), ("trust-manager", "silver"), ("loki", "gold")] {
-        let page = wave_page(&view, &plugin.into(), &tier.into(), fixture::now()).unwrap();
+    let (view, now) = (fixture::noted(), fixture::now());
+    let loki = || PluginName::from("loki");
+    let state = DashboardState { views: vec![Arc::new(view.clone())] };
+    let all = |filter: &Filter| dashboard(&state, filter, now).unwrap();
+    let ladder = all(&Filter::default());
+    let cells = ladder.matches("<td class=").count();
+    let rows = ladder.matches("<th scope=\"row\">").count();
+    let links = ladder.matches("\"><a href=\"./acme/fleet/plugins/").count();
+    assert_eq!(links, cells + rows, "every cell opens its wave, every row its plugin");
+    golden("dashboard.html", &ladder);
+    let wave = |plugin: &str, tier: &str| {
+        (format!("wave-{plugin}-{tier}.html"), wave_page(&view, &plugin.into(), &tier.into(), now))
+    };
+    let pages = [
+        wave("cert-manager", "silver"),
+        wave("trust-manager", "silver"),
+        wave("loki", "gold"),
+        (
+            "repository.html".to_string(),
+            repository_page(&view, &Filter { tier: "gold".into(), ..Filter::default() }, now),
+        ),
+        ("plugin.html".to_string(), plugin_page(&view, &"cert-manager".into(), now)),
+        ("tier.html".to_string(), tier_page(&view, &"silver".into(), &Filter::default(), now)),
+        ("release.html".to_string(), release_page(&view, &"cert-manager".into(), &fixture::version("1.15.0"), now)),
+    ];
+    for (name, page) in pages {
+        let page = page.unwrap();
         assert!(!page.contains("href=\"#\""), "every link leads somewhere");
-        golden(&format!("wave-{plugin}-{tier}.html"), &page);
+        golden(&name, &page);
     }
-    assert!(dashboard(&DashboardState::default(), fixture::now()).unwrap().contains("No repository"));
-    assert!(wave_page(&view, &"loki".into(), &"platinum".into(), fixture::now()).is_err());
-}
-
-/// A fleet larger than any that we know: the page stays under its cap, each row has a cell per tier.
-#[test]
-fn a_thousand_plugins_fit_on_the_dashboard() {
-    let mut view = fixture::view();
-    let waves = view.plan.waves.clone();
-    view.plan.waves = (0..167)
-        .flat_map(|copy| {
-            waves
-                .iter()
-                .cloned()
-                .map(move |wave| WaveReport { plugin: format!("{}-{copy}", wave.plugin).as_str().into(), ..wave })
-        })
-        .collect();
-    let state = DashboardState { views: vec![Arc::new(view)] };
-    let page = dashboard(&state, fixture::now()).unwrap();
-    assert_eq!(page.matches("<th scope=\"row\">").count(), 1_002);
-    assert_eq!(page.matches("<td class=").count(), 4_008);
-    let held = page.find("trust-manager-0</th>").unwrap();
-    assert!(held < page.find("cert-manager-0</th>").unwrap(), "what is held comes first");
-    assert!(page.find("cert-manager-166</th>").unwrap() < page.find("velero-0</th>").unwrap());
+    assert!(dashboard(&DashboardState::default(), &Filter::default(), now).unwrap().contains("No repository"));
+    assert!(wave_page(&view, &loki(), &"platinum".into(), now).is_err());
+    assert!(tier_page(&view, &"platinum".into(), &Filter::default(), now).is_err());
+    assert!(plugin_page(&view, &"nobody".into(), now).is_err());
+    assert!(release_page(&view, &loki(), &fixture::version("9.9.9"), now).is_err());
+    assert!(release_page(&view, &"nobody".into(), &fixture::version("6.6.2"), now).is_err());
 }

@@ -8,7 +8,7 @@ use decide::{PluginName, PullNumber, Reason, Sha, TierName};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::dashboard::{tiers, urgency};
+use super::dashboard::{needs_a_person, tiers};
 use super::page::{capped, overtaking};
 use super::{ByHand, TellError, View, board, inert, render, words};
 
@@ -187,11 +187,6 @@ fn cut<T>(rows: impl Iterator<Item = T>) -> (Vec<T>, usize) {
     let more = rows.len().saturating_sub(ROWS);
     rows.truncate(ROWS);
     (rows, more)
-}
-
-/// Whether a wave stands still until somebody does something. What a person refused waits for nobody.
-fn needs_a_person(wave: &WaveReport) -> bool {
-    urgency(wave) <= 1 && !matches!(wave.state, WaveState::Rejected { .. })
 }
 
 /// Whether a wave is on its way without anybody's help.

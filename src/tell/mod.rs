@@ -29,7 +29,6 @@ pub mod setup;
 pub mod summary;
 pub mod tasks;
 pub mod view;
-pub mod wave_page;
 mod words;
 pub mod workflow;
 
@@ -47,7 +46,9 @@ pub use changes::{MANY, changes, changes_command};
 pub use check::{CheckText, Conclusion, StatusText, check, status, urgent};
 pub use commit::{Trailers, commit_message, trailers};
 pub use compared::compared;
-pub use dashboard::{DashboardState, dashboard};
+pub use dashboard::{
+    DashboardState, Filter, dashboard, plugin_page, release_page, repository_page, tier_page, wave_page, wave_path,
+};
 pub use explain::explain;
 pub use feed::{Feed, feed};
 pub use issue::{ISSUE_TITLE, dashboard_issue, is_dashboard_issue, problem_issue, urgent_part};
@@ -62,7 +63,6 @@ pub use render::{CSP, SCRIPT, STYLE};
 pub use summary::step_summary;
 pub use tasks::{Setting, Task, are_breaking, tasks};
 pub use view::{Links, TierFacts, View};
-pub use wave_page::{wave_href, wave_page};
 pub use workflow::{Annotation, Level, annotation};
 
 use decide::{PluginName, TierName};

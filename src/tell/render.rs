@@ -12,14 +12,14 @@ use super::{TellError, inert};
 
 /// The style sheet of the dashboard, served as `style.css` beside it.
 pub const STYLE: &str = include_str!("../../templates/style.css");
-/// Countdowns and the reload, served as `script.js` beside the dashboard; all works without it.
+/// Countdowns, and what keeps a page up to date, served as `script.js` beside the dashboard; all works without it.
 pub const SCRIPT: &str = include_str!("../../templates/script.js");
 /// The `Content-Security-Policy` under which the pages work: nothing inline, nothing from
-/// elsewhere (`docs/attacks.md`, A35).
+/// elsewhere (`docs/attacks.md`, A35). The one form asks for a page of ours with a filter in its address.
 pub const CSP: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; \
-                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+                       connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-/// The most bytes that any page may have; a dashboard of 1,000 plugins has some 3 MB.
+/// The most bytes that any page may have: far more than those with the longest lists come to.
 const PAGE_CAP: usize = 16 * 1024 * 1024;
 
 /// The Markdown templates.
@@ -43,10 +43,18 @@ const MARKDOWN: [(&str, &str); 16] = [
 ];
 
 /// The HTML templates.
-const HTML: [(&str, &str); 4] = [
+const HTML: [(&str, &str); 12] = [
     ("page", include_str!("../../templates/page.html.hbs")),
+    ("filter", include_str!("../../templates/filter.html.hbs")),
+    ("board", include_str!("../../templates/board.html.hbs")),
+    ("gates", include_str!("../../templates/gates.html.hbs")),
+    ("clusters", include_str!("../../templates/clusters.html.hbs")),
+    ("moments", include_str!("../../templates/moments.html.hbs")),
     ("dashboard", include_str!("../../templates/dashboard.html.hbs")),
     ("wave", include_str!("../../templates/wave.html.hbs")),
+    ("plugin", include_str!("../../templates/plugin.html.hbs")),
+    ("tier", include_str!("../../templates/tier.html.hbs")),
+    ("release", include_str!("../../templates/release.html.hbs")),
     ("setup", include_str!("../../templates/setup.html.hbs")),
 ];
 

@@ -104,7 +104,7 @@ mod tests {
             step_summary(&view, fixture::now()).unwrap().contains(&format!("no duration\n\n```text\n{excerpt}```\n"))
         );
         let state = crate::tell::DashboardState { views: vec![std::sync::Arc::new(view)] };
-        let page = crate::tell::dashboard(&state, fixture::now()).unwrap();
+        let page = crate::tell::dashboard(&state, &crate::tell::Filter::default(), fixture::now()).unwrap();
         assert!(
             page.contains(
                 &format!("no duration</p>\n<pre class=\"excerpt\" tabindex=\"0\">{excerpt}").trim_end().to_string()

@@ -6,10 +6,12 @@ use std::collections::BTreeMap;
 use decide::ledger::Wave;
 use decide::model::Freeze;
 use decide::snapshot::Read;
-use decide::{ClusterName, Entry, Ledger, Plan, PluginName, PullNumber, Snapshot, TierName, Version};
+use decide::{ClusterName, Entry, Ledger, Plan, PluginLedger, PluginName, PullNumber, Snapshot, TierName, Version};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use url::Url;
+
+use super::ReleaseNote;
 
 /// Addresses, and what the policy says of each tier.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -96,11 +98,9 @@ impl Links {
         let mut names = self.repo.rsplitn(3, '/');
         let (name, owner) = (names.next().unwrap_or_default(), names.next().unwrap_or_default());
         if let Ok(mut path) = url.path_segments_mut() {
-            path.pop_if_empty().push("wave");
+            path.pop_if_empty().extend([owner, name, "plugins", plugin.as_str(), "tiers", tier.as_str()]);
         }
-        let asked =
-            [("repository", format!("{owner}/{name}")), ("plugin", plugin.to_string()), ("tier", tier.to_string())];
-        url.query_pairs_mut().clear().extend_pairs(asked);
+        url.set_query(None);
         format!("\n[On the dashboard]({url})\n")
     }
 
@@ -138,8 +138,10 @@ pub struct View {
     pub links: Links,
     /// What was decided.
     pub plan: Plan,
-    /// The newest wave of each version on each tier as the ledger has it, for timelines.
-    pub history: BTreeMap<(PluginName, TierName), Vec<Wave>>,
+    /// What the ledger has of each plugin, for timelines.
+    pub pages: BTreeMap<PluginName, PluginLedger>,
+    /// What authors say of releases that are on their way or run, and what is different in them.
+    pub notes: BTreeMap<(PluginName, Version), ReleaseNote>,
     /// Freezes of the policy file, and those that people set by commands.
     pub freezes: Vec<Freeze>,
     /// When the facts were read.
@@ -154,13 +156,11 @@ pub struct View {
 impl View {
     /// A plan together with what it was made from.
     pub fn new(name: &str, repo: &str, snapshot: &Snapshot, plan: Plan, looked: Timestamp) -> Self {
-        let history = snapshot.ledger.plugins.iter().flat_map(|(plugin, page)| {
-            page.tiers.iter().map(|(tier, waves)| ((plugin.clone(), tier.clone()), waves.clone()))
-        });
         Self {
             name: name.to_string(),
             links: Links::of(repo, snapshot),
-            history: history.collect(),
+            pages: snapshot.ledger.plugins.clone(),
+            notes: BTreeMap::new(),
             freezes: freezes(snapshot, &plan, looked),
             plan,
             looked,
@@ -177,7 +177,15 @@ impl View {
 
     /// What the ledger says of a version on a tier.
     pub(crate) fn wave(&self, plugin: &PluginName, tier: &TierName, version: &Version) -> Option<&Wave> {
-        self.history.get(&(plugin.clone(), tier.clone()))?.iter().rev().find(|wave| wave.version == *version)
+        self.pages.get(plugin)?.wave(tier, version)
+    }
+
+    /// Whether another look shows what this one does, but for when it was.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let Self { name, links, plan, pages, notes, freezes, looked: _, trouble, done } = self;
+        (name, links, freezes, trouble, done)
+            == (&other.name, &other.links, &other.freezes, &other.trouble, &other.done)
+            && (plan, pages, notes) == (&other.plan, &other.pages, &other.notes)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The pages that `serve` shows to its operators: dashboard, waves, readiness, metrics. They have no login, and so an
+//! The pages that `serve` shows to its operators: the dashboard, readiness, metrics. They have no login, and so an
 //! address of their own. What stands on them is written in `tell`; those who ring come in through `routes`.
 
 use std::collections::BTreeMap;
@@ -9,19 +9,21 @@ use axum::extract::{Path, Query, Request, State};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
-use axum::response::{Html, IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::get;
 use axum::{Json, Router};
-use decide::{PluginName, TierName};
+use decide::{PluginName, TierName, Version};
 use jiff::Timestamp;
 use serde::Deserialize;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
 
+use super::news::News;
+use super::port::Bounds;
 use crate::act::Receipt;
 use crate::clock;
 use crate::metrics::{Metrics, Outcome};
-use crate::tell::{self, DashboardState, View};
+use crate::tell::{self, DashboardState, Filter, TellError, View};
 use crate::tick::Ticked;
 
 /// What the pages show: the last view of each repository.
@@ -29,6 +31,7 @@ use crate::tick::Ticked;
 pub struct Pages {
     metrics: Metrics,
     shown: Arc<Mutex<Shown>>,
+    news: News,
 }
 
 #[derive(Default)]
@@ -71,15 +74,20 @@ impl Pages {
         let view = View::new(repository, &ticked.seen.web, &ticked.seen.snapshot, ticked.plan.clone(), now);
         let trouble =
             view.trouble.clone().or_else(|| refused(&ticked.receipts)).or_else(|| ticked.notify_error.clone());
-        let view = View { trouble, ..view };
-        self.shown().views.insert(repository.to_string(), Arc::new(view));
+        let notes = ticked.seen.notes(&ticked.plan);
+        let view = Arc::new(View { trouble, notes, ..view });
+        let before = self.shown().views.insert(repository.to_string(), Arc::clone(&view));
+        if before.is_none_or(|before| !before.is_like(&view)) {
+            self.news.ring();
+        }
     }
 
     /// Says on the pages that the last pass failed; what was seen before stays.
     pub fn failed(&self, repository: &str, error: &str) {
-        if let Some(view) = self.shown().views.get_mut(repository) {
-            let trouble = Some(format!("the last look failed: {error}"));
+        let trouble = Some(format!("the last look failed: {error}"));
+        if let Some(view) = self.shown().views.get_mut(repository).filter(|view| view.trouble != trouble) {
             *view = Arc::new(View { trouble, ..View::clone(view) });
+            self.news.ring();
         }
     }
 
@@ -87,6 +95,13 @@ impl Pages {
     pub fn left(&self, repository: &str) {
         self.shown().views.remove(repository);
         self.metrics.left(repository);
+        self.news.ring();
+    }
+
+    /// A page about one repository, as it was seen last.
+    fn about(&self, owner: &str, name: &str, tell: impl FnOnce(&View) -> Result<String, TellError>) -> Response {
+        let view = self.shown().views.get(&format!("{owner}/{name}")).cloned();
+        view.map_or_else(nothing, |view| page(tell(&view)))
     }
 
     fn state(&self) -> DashboardState {
@@ -109,8 +124,8 @@ fn refused(receipts: &[Receipt]) -> Option<String> {
 }
 
 /// The pages, at an address that strangers do not reach; `known` is the host of the address that people use, where it
-/// is not the one that this listens on.
-pub fn router(pages: Pages, known: Option<String>) -> Router {
+/// is not the one that this listens on, and `bounds` those of the port.
+pub fn router(pages: Pages, known: Option<String>, bounds: Bounds) -> Router {
     let known = Arc::new(known);
     let asked = move |request: Request, next: Next| {
         let known = Arc::clone(&known);
@@ -118,12 +133,18 @@ pub fn router(pages: Pages, known: Option<String>) -> Router {
     };
     let router = Router::new()
         .route("/", get(dashboard))
-        .route("/wave", get(wave))
+        .route("/{owner}/{name}", get(repository))
+        .route("/{owner}/{name}/plugins/{plugin}", get(plugin))
+        .route("/{owner}/{name}/plugins/{plugin}/tiers/{tier}", get(wave))
+        .route("/{owner}/{name}/plugins/{plugin}/releases/{version}", get(release))
+        .route("/{owner}/{name}/tiers/{tier}", get(tier))
+        .route("/wave", get(moved))
         .route("/versions/{plugin}/{tier}", get(versions))
         .route("/style.css", get(|| async { text("text/css; charset=utf-8", tell::STYLE) }))
         .route("/script.js", get(|| async { text("text/javascript; charset=utf-8", tell::SCRIPT) }))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
+        .merge(pages.news.router(bounds))
         .with_state(pages)
         .layer(middleware::from_fn(asked));
     guarded(router)
@@ -158,11 +179,47 @@ fn misled() -> Response {
         .into_response()
 }
 
-async fn dashboard(State(pages): State<Pages>) -> Response {
-    page(tell::dashboard(&pages.state(), clock::now()))
+async fn dashboard(State(pages): State<Pages>, Query(filter): Query<Filter>) -> Response {
+    page(tell::dashboard(&pages.state(), &filter, clock::now()))
 }
 
-/// Which wave a page is about.
+async fn repository(
+    State(pages): State<Pages>,
+    Path((owner, name)): Path<(String, String)>,
+    Query(filter): Query<Filter>,
+) -> Response {
+    pages.about(&owner, &name, |view| tell::repository_page(view, &filter, clock::now()))
+}
+
+async fn plugin(State(pages): State<Pages>, Path((owner, name, plugin)): Path<(String, String, String)>) -> Response {
+    pages.about(&owner, &name, |view| tell::plugin_page(view, &PluginName::new(plugin), clock::now()))
+}
+
+async fn wave(
+    State(pages): State<Pages>,
+    Path((owner, name, plugin, tier)): Path<(String, String, String, String)>,
+) -> Response {
+    let (plugin, tier) = (PluginName::new(plugin), TierName::new(tier));
+    pages.about(&owner, &name, |view| tell::wave_page(view, &plugin, &tier, clock::now()))
+}
+
+async fn release(
+    State(pages): State<Pages>,
+    Path((owner, name, plugin, version)): Path<(String, String, String, String)>,
+) -> Response {
+    let Ok(version) = version.parse::<Version>() else { return nothing() };
+    pages.about(&owner, &name, |view| tell::release_page(view, &PluginName::new(plugin), &version, clock::now()))
+}
+
+async fn tier(
+    State(pages): State<Pages>,
+    Path((owner, name, tier)): Path<(String, String, String)>,
+    Query(filter): Query<Filter>,
+) -> Response {
+    pages.about(&owner, &name, |view| tell::tier_page(view, &TierName::new(tier), &filter, clock::now()))
+}
+
+/// Which wave a page is about, as older pull requests name it.
 #[derive(Deserialize)]
 struct Asked {
     repository: String,
@@ -170,13 +227,11 @@ struct Asked {
     tier: String,
 }
 
-async fn wave(State(pages): State<Pages>, Query(asked): Query<Asked>) -> Response {
+/// Where the page of a wave was: pull requests of before lead there.
+async fn moved(State(pages): State<Pages>, Query(asked): Query<Asked>) -> Response {
     let view = pages.shown().views.get(&asked.repository).cloned();
-    let Some(view) = view else { return StatusCode::NOT_FOUND.into_response() };
-    match tell::wave_page(&view, &PluginName::new(asked.plugin), &TierName::new(asked.tier), clock::now()) {
-        Err(tell::TellError::NotInPlan { .. }) => StatusCode::NOT_FOUND.into_response(),
-        made => page(made),
-    }
+    let (plugin, tier) = (PluginName::new(asked.plugin), TierName::new(asked.tier));
+    view.map_or_else(nothing, |view| Redirect::permanent(&tell::wave_path(&view, &plugin, &tier)).into_response())
 }
 
 /// Whose versions are asked for; with one repository it need not be said.
@@ -223,9 +278,14 @@ async fn metrics(State(pages): State<Pages>) -> Response {
     }
 }
 
-fn page(made: Result<String, tell::TellError>) -> Response {
+fn nothing() -> Response {
+    (StatusCode::NOT_FOUND, "there is no such page; the first one leads to all that there are\n").into_response()
+}
+
+fn page(made: Result<String, TellError>) -> Response {
     match made {
         Ok(html) => Html(html).into_response(),
+        Err(TellError::NotInPlan { .. }) => nothing(),
         Err(error) => {
             tracing::error!(%error, "a page could not be made");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()

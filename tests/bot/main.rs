@@ -35,6 +35,7 @@ mod notify;
 mod onboarding;
 mod ordinary;
 mod owners;
+mod pages;
 mod permit;
 mod policy;
 mod port;

@@ -191,7 +191,7 @@ async fn a_server_says_where_it_is_and_what_it_looks_after() {
         assert!(log.contains(part), "{part}: {log}");
     }
     assert!(!log.contains('\u{1b}'), "no colours where nobody sees them: {log}");
-    let link = "https://coldframe.example/at/wave?repository=acme%2Ffleet&plugin=cert-manager&tier=qa";
+    let link = "https://coldframe.example/at/acme/fleet/plugins/cert-manager/tiers/qa";
     assert!(pull.body.contains(link), "{}", pull.body);
     let numbers = reqwest::get(format!("http://{}/metrics", given.dashboard)).await.unwrap().text().await.unwrap();
     assert!(numbers.contains("coldframe_hub_calls_total{api=\"rest\",status=\"2xx\"}"), "{numbers}");

@@ -118,12 +118,14 @@ async fn the_dashboard_shows_what_stands_where() {
     stage.until("silver is merged", |stage| stage.pull(held, "silver").filter(is_merged)).await;
     let failed = |stage: &Stage| blamed(stage).filter(|pull| pull.body.contains("🔴"));
     stage.until("silver is held for its cluster", failed).await;
-    stage.until("another waits for a yes", |stage| stage.pull("cert-manager", "bronze").filter(is_open)).await;
+    let waits = |stage: &Stage| stage.pull("cert-manager", "bronze").filter(is_open);
+    let waiting = stage.until("another waits for a yes", waits).await;
     let mut plugins: Vec<&str> = PLUGINS.iter().map(|plugin| plugin.name).collect();
     plugins.sort_unstable();
     let given = json!({
         "dashboard": format!("http://{}/", stage.world.settings().dashboard), "tiers": tiers(), "plugins": plugins,
-        "held": held, "where": "silver", "ill": TROUBLED, "clusters": 4, "waits": "bronze",
+        "held": held, "where": "silver", "ill": TROUBLED, "clusters": 4, "waiting": "cert-manager", "waits": "bronze",
+        "who": OWNER, "pull": format!("{}/{REPOSITORY}/pull/{}", stage.world.settings().hub, waiting.number),
     });
     browse(&stage, "dashboard.mjs", &given).await;
 }

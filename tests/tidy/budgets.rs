@@ -24,7 +24,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("lib", 50),
     ("main", 50),
     ("metrics", 340),
-    ("observe", 8_870),
+    ("observe", 8_880),
     ("onboard", 170),
     ("openpgp", 600),
     ("parse", 1_750),
@@ -36,9 +36,9 @@ const BUDGETS: &[(&str, usize)] = &[
     ("seal", 150),
     ("secret", 100),
     ("signal", 3_870),
-    ("tell", 4_860),
+    ("tell", 5_590),
     ("tick", 100),
-    ("wake", 1_100),
+    ("wake", 1_190),
 ];
 
 /// A budget follows what it is for: this much above the room's lines it means nothing any more.

@@ -1,0 +1,143 @@
+//! Clusters on a page: by state, each state with a mark and in words, and what is wrong with those that have something
+//! wrong.
+
+use decide::plan::{Member, MemberState, WaveReport};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde::Serialize;
+
+use super::super::words::{self, Look, Tone};
+use super::super::{inert, words::member_facts};
+use super::pieces::{Link, Time, time};
+
+/// The most names on a page that is about them; those that need somebody come first.
+pub(crate) const NAMES: usize = 2_000;
+/// Up to so many names of clusters that need nobody are not folded.
+const FEW: usize = 60;
+/// The most characters of what is wrong with one.
+const EVIDENCE: usize = 300;
+
+/// The clusters that are in one state.
+#[derive(Serialize)]
+pub(crate) struct Group {
+    tone: &'static str,
+    mark: &'static str,
+    pub(crate) word: &'static str,
+    /// What the word means.
+    means: &'static str,
+    number: usize,
+    open: bool,
+    names: Vec<Name>,
+    more: usize,
+}
+
+#[derive(Serialize)]
+struct Name {
+    name: String,
+    since: Option<String>,
+}
+
+/// A cluster with something wrong.
+#[derive(Serialize)]
+pub(crate) struct Troubled {
+    pub(crate) name: String,
+    /// Of which plugin this is said, where the page is about several.
+    plugin: Option<Link>,
+    tone: &'static str,
+    mark: &'static str,
+    pub(crate) state: &'static str,
+    evidence: String,
+    since: Option<Time>,
+    #[serde(skip)]
+    order: Tone,
+}
+
+/// How a cluster stands.
+pub(crate) struct Standing {
+    pub(crate) name: String,
+    pub(crate) look: Look,
+    pub(crate) means: &'static str,
+    pub(crate) since: Option<String>,
+}
+
+impl Standing {
+    pub(crate) fn of(name: String, state: &MemberState, since: Option<String>) -> Self {
+        Self { name, look: words::member(state), means: meaning(state), since }
+    }
+}
+
+/// What a state means, for somebody who meets the word for the first time.
+fn meaning(state: &MemberState) -> &'static str {
+    match state {
+        MemberState::NotAsked => "nothing was asked of it yet",
+        MemberState::Healthy { .. } => "proved to run what it should",
+        MemberState::Progressing(_) => "on the way, or still on another version",
+        MemberState::Suspended(_) => "paused by somebody",
+        MemberState::Unknown(_) => "could not be found out",
+        MemberState::Degraded(_) => "not working",
+        MemberState::Failed(_) => "given up by its controller",
+    }
+}
+
+/// The clusters by their states, those that need somebody first, and the names of so many.
+pub(crate) fn groups(mut all: Vec<Standing>, names: usize) -> Vec<Group> {
+    all.sort_by_key(|standing| standing.look.tone); // stable: the order of the wave where nothing else speaks
+    let mut groups: Vec<Group> = Vec::new();
+    let mut room = names;
+    for Standing { name, look, means, since } in all {
+        let at = groups.iter().position(|group| group.word == look.word).unwrap_or_else(|| {
+            let (tone, mark, word) = (look.tone.class(), look.mark, look.word);
+            groups.push(Group { tone, mark, word, means, number: 0, open: true, names: Vec::new(), more: 0 });
+            groups.len() - 1
+        });
+        let Some(group) = groups.get_mut(at) else { continue };
+        group.number += 1;
+        group.open = look.tone <= Tone::Attention || group.number <= FEW;
+        if room > 0 {
+            group.names.push(Name { name, since });
+            room -= 1;
+        } else {
+            group.more += 1;
+        }
+    }
+    groups
+}
+
+/// The clusters of a wave by their states.
+pub(crate) fn of_wave(wave: &WaveReport, names: usize, zone: &TimeZone) -> Vec<Group> {
+    let one = |member: Member| {
+        let since = words::member_facts(&member.state).0.map(|at| words::brief(at, zone));
+        Standing::of(member.cluster.to_string(), &member.state, since)
+    };
+    groups(wave.members.iter().map(one).collect(), names)
+}
+
+/// What is wrong with clusters of a wave, on behalf of this plugin where the page is about several.
+pub(crate) fn troubled(wave: &WaveReport, plugin: Option<&Link>, zone: &TimeZone, now: Timestamp) -> Vec<Troubled> {
+    if wave.members.healthy() == wave.members.len() {
+        return Vec::new();
+    }
+    let one = |member: Member| {
+        let (since, evidence) = member_facts(&member.state);
+        let look = words::member(&member.state);
+        (!evidence.is_empty()).then(|| Troubled {
+            name: member.cluster.to_string(),
+            plugin: plugin.cloned(),
+            tone: look.tone.class(),
+            mark: look.mark,
+            state: look.word,
+            evidence: inert::cut(&evidence, EVIDENCE),
+            since: since.map(|at| time(at, zone, now)),
+            order: look.tone,
+        })
+    };
+    wave.members.iter().filter_map(one).collect()
+}
+
+/// The worst of them, and how many more there are.
+pub(crate) fn worst(mut troubled: Vec<Troubled>, most: usize) -> (Vec<Troubled>, usize) {
+    troubled.sort_by_key(|troubled| troubled.order);
+    let more = troubled.len().saturating_sub(most);
+    troubled.truncate(most);
+    (troubled, more)
+}
