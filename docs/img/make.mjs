@@ -90,8 +90,8 @@ while (!over) {
     try {
       await page.goto(dashboard);
       const seen = await page.evaluate(() => ({
-        held: document.querySelectorAll(".rungs td.bad").length, asks: document.querySelectorAll(".rungs td.attention").length,
-        bars: document.querySelectorAll(".rungs progress").length, moves: document.querySelectorAll(".rungs td.moving").length,
+        held: document.querySelectorAll(".board td.bad").length, asks: document.querySelectorAll(".board td.attention").length,
+        bars: document.querySelectorAll(".board progress").length, moves: document.querySelectorAll(".board td.moving").length,
         bottom: Math.ceil(document.querySelector(".ladder")?.getBoundingClientRect().bottom ?? 0),
       }));
       const score = 8 * Math.min(seen.held, 1) + 4 * Math.min(seen.bars, 1) + 2 * Math.min(seen.asks, 2) + Math.min(seen.moves, 2);

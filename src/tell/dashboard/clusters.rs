@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
+use super::super::inert;
 use super::super::words::{self, Look, Tone};
-use super::super::{inert, words::member_facts};
 use super::pieces::{Link, Time, time};
 
 /// The most names on a page that is about them; those that need somebody come first.
@@ -40,16 +40,14 @@ struct Name {
 /// A cluster with something wrong.
 #[derive(Serialize)]
 pub(crate) struct Troubled {
-    pub(crate) name: String,
+    name: String,
     /// Of which plugin this is said, where the page is about several.
     plugin: Option<Link>,
     tone: &'static str,
     mark: &'static str,
-    pub(crate) state: &'static str,
+    state: &'static str,
     evidence: String,
     since: Option<Time>,
-    #[serde(skip)]
-    order: Tone,
 }
 
 /// How a cluster stands.
@@ -112,32 +110,49 @@ pub(crate) fn of_wave(wave: &WaveReport, names: usize, zone: &TimeZone) -> Vec<G
     groups(wave.members.iter().map(one).collect(), names)
 }
 
-/// What is wrong with clusters of a wave, on behalf of this plugin where the page is about several.
-pub(crate) fn troubled(wave: &WaveReport, plugin: Option<&Link>, zone: &TimeZone, now: Timestamp) -> Vec<Troubled> {
-    if wave.members.healthy() == wave.members.len() {
-        return Vec::new();
-    }
-    let one = |member: Member| {
-        let (since, evidence) = member_facts(&member.state);
-        let look = words::member(&member.state);
-        (!evidence.is_empty()).then(|| Troubled {
-            name: member.cluster.to_string(),
-            plugin: plugin.cloned(),
-            tone: look.tone.class(),
-            mark: look.mark,
-            state: look.word,
-            evidence: inert::cut(&evidence, EVIDENCE),
-            since: since.map(|at| time(at, zone, now)),
-            order: look.tone,
-        })
-    };
-    wave.members.iter().filter_map(one).collect()
+/// The clusters of a wave that have something wrong.
+pub(crate) fn ill(wave: &WaveReport) -> impl Iterator<Item = (&WaveReport, Member)> {
+    let all_well = wave.members.healthy() == wave.members.len();
+    let members = (!all_well).then(|| wave.members.iter()).into_iter().flatten();
+    members.filter(|member| is_ill(&member.state)).map(move |member| (wave, member))
 }
 
-/// The worst of them, and how many more there are.
-pub(crate) fn worst(mut troubled: Vec<Troubled>, most: usize) -> (Vec<Troubled>, usize) {
-    troubled.sort_by_key(|troubled| troubled.order);
-    let more = troubled.len().saturating_sub(most);
-    troubled.truncate(most);
-    (troubled, more)
+fn is_ill(state: &MemberState) -> bool {
+    match state {
+        MemberState::NotAsked | MemberState::Healthy { .. } => false,
+        MemberState::Progressing(_)
+        | MemberState::Suspended(_)
+        | MemberState::Unknown(_)
+        | MemberState::Degraded(_)
+        | MemberState::Failed(_) => true,
+    }
+}
+
+/// What is wrong with the worst of them, and how many more there are. Of a large fleet they are many thousands: only
+/// those that are shown are put into words.
+pub(crate) fn worst<'a>(
+    ill: impl Iterator<Item = (&'a WaveReport, Member)>,
+    most: usize,
+    tell: impl Fn(&WaveReport, Member) -> Troubled,
+) -> (Vec<Troubled>, usize) {
+    let mut ill: Vec<_> = ill.collect();
+    ill.sort_by_key(|(_, member)| words::member(&member.state).tone); // stable: as they come, where that is equal
+    let more = ill.len().saturating_sub(most);
+    ill.truncate(most);
+    (ill.into_iter().map(|(wave, member)| tell(wave, member)).collect(), more)
+}
+
+/// What is wrong with one, of this plugin where the page is about several.
+pub(crate) fn troubled(member: &Member, plugin: Option<Link>, zone: &TimeZone, now: Timestamp) -> Troubled {
+    let (since, evidence) = words::member_facts(&member.state);
+    let look = words::member(&member.state);
+    Troubled {
+        name: member.cluster.to_string(),
+        plugin,
+        tone: look.tone.class(),
+        mark: look.mark,
+        state: look.word,
+        evidence: inert::cut(&evidence, EVIDENCE),
+        since: since.map(|at| time(at, zone, now)),
+    }
 }

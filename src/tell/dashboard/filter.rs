@@ -47,6 +47,9 @@ impl Filter {
 
     /// Whether every word stands in one of the texts.
     pub(crate) fn finds(&self, texts: &[&str]) -> bool {
+        if self.q.trim().is_empty() {
+            return true;
+        }
         let texts: Vec<String> = texts.iter().map(|text| text.to_lowercase()).collect();
         self.q.to_lowercase().split_whitespace().all(|word| texts.iter().any(|text| text.contains(word)))
     }

@@ -120,7 +120,8 @@ fn standing_of(view: &View, wave: &WaveReport, paths: &Paths, now: Timestamp) ->
     let zone = view.links.zone(&wave.plugin, &wave.tier);
     let look = words::wave(wave);
     let holding = words::holding(wave).count();
-    let (troubled, more) = clusters::worst(clusters::troubled(wave, None, &zone, now), TROUBLED);
+    let (troubled, more) =
+        clusters::worst(clusters::ill(wave), TROUBLED, |_, member| clusters::troubled(&member, None, &zone, now));
     Some(Standing {
         tier: inert::line(&words::name(wave)),
         href: paths.wave(view, &wave.plugin, &wave.tier),

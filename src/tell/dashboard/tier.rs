@@ -67,12 +67,12 @@ pub fn tier_page(view: &View, tier: &TierName, filter: &Filter, now: Timestamp) 
     let shown =
         |name: &str, word: &str| (filter.state.is_empty() || filter.state == word) && filter.finds(&[name, word]);
     standings.retain(|one| shown(&one.name, one.look.word));
-    let troubled = waves.iter().flat_map(|wave| {
+    let ill = waves.iter().flat_map(|wave| clusters::ill(wave));
+    let ill = ill.filter(|(_, member)| shown(member.cluster.as_str(), words::member(&member.state).word));
+    let (troubled, more) = clusters::worst(ill, ROWS, |wave, member| {
         let plugin = Link { text: wave.plugin.to_string(), href: paths.wave(view, &wave.plugin, tier) };
-        clusters::troubled(wave, Some(&plugin), &view.links.zone(&wave.plugin, tier), now)
+        clusters::troubled(&member, Some(plugin), &view.links.zone(&wave.plugin, tier), now)
     });
-    let troubled = troubled.filter(|troubled| shown(&troubled.name, troubled.state)).collect();
-    let (troubled, more) = clusters::worst(troubled, ROWS);
     let (pinned, more_pinned) = pinned(view, &waves, &paths);
     let page = Page {
         frame: Frame::of(view, &paths, tier.as_str(), Vec::new(), now),

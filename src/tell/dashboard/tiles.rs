@@ -17,6 +17,8 @@ pub(crate) struct Tile {
     tone: &'static str,
     items: Vec<Item>,
     more: usize,
+    /// Whether the rows that need a person are all of them.
+    listed: bool,
 }
 
 #[derive(Clone, Serialize)]
@@ -45,13 +47,13 @@ fn item(view: &View, wave: &WaveReport, paths: &Paths) -> Item {
 fn tile(name: &'static str, value: String, tone: Tone, mut items: Vec<Item>) -> Tile {
     let more = items.len().saturating_sub(3);
     items.truncate(3);
-    Tile { name, value, tone: tone.class(), items, more }
+    Tile { name, value, tone: tone.class(), items, more, listed: false }
 }
 
 /// How many waves there are of a kind, and the first of them.
 fn counted(name: &'static str, tone: Tone, items: Vec<Item>) -> Tile {
     let tone = if items.is_empty() { Tone::Quiet } else { tone };
-    tile(name, items.len().to_string(), tone, items)
+    Tile { listed: true, ..tile(name, items.len().to_string(), tone, items) }
 }
 
 /// Waves that a person's approval would move.
