@@ -113,10 +113,13 @@ const UNVERIFIED: &str = "insecure-skip-tls-verify";
 const TOKEN_FILE: &str = "tokenFile";
 const AUTHORITY_FILE: &str = "certificate-authority";
 
+const PROCESS: &str = "it would start a process; `coldframe access --script` makes a kubeconfig with a token, and \
+                       `tokenFile` takes one that somebody renews";
+
 /// Keys that are refused, and why.
 const REFUSED: [(&str, &str); 13] = [
-    ("exec", "it would start a process; use a token or a client certificate"),
-    ("auth-provider", "it would start a process; use a token or a client certificate"),
+    ("exec", PROCESS),
+    ("auth-provider", PROCESS),
     ("client-certificate", "it names another file; use `client-certificate-data`"),
     ("client-key", "it names another file; use `client-key-data`"),
     ("proxy-url", "connections go straight to the server"),

@@ -170,3 +170,15 @@ fn what_is_missing_or_broken_is_named_without_its_value() {
     }
     assert!(read(&whole.replace("current-context: c\n", "")).is_ok(), "one context needs no choice");
 }
+
+#[test]
+fn the_kubeconfig_of_the_manual_is_read() {
+    let page = include_str!("../../docs/credentials.md");
+    let text = page.split_once("```yaml kubeconfig\n").unwrap().1.split("```").next().unwrap();
+    let names = Connection::names(text.as_bytes());
+    assert_eq!((names.token.as_deref(), names.authority.as_deref()), (Some("eu-1.token"), Some("eu-1.crt")));
+    let pem = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----";
+    let beside = Beside { token: Some(Secret::new("abc")), authority: Some(Secret::new(pem)) };
+    let connection = Connection::read_with(text.as_bytes(), beside, &[]).unwrap();
+    assert_eq!(connection.token.unwrap().reveal(), "abc");
+}

@@ -65,7 +65,7 @@ async fn a_plain_token_does_without_an_app() {
     assert!(!run.log.contains(&stage.world.settings().user_token), "the token is in the log");
 }
 
-/// The workflow of docs/policy.md in a catalog, whose newest commit takes an option away.
+/// The workflow of docs/releases.md in a catalog, whose newest commit takes an option away.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_catalogs_pull_request_is_compared_without_any_secret() {
     let stage = Stage::set().await;

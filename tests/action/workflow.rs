@@ -22,9 +22,9 @@ impl Workflow {
         Self(format!("{block}\n"))
     }
 
-    /// The workflow of docs/policy.md for the pull requests of a catalog.
+    /// The workflow of docs/releases.md for the pull requests of a catalog.
     pub fn of_catalog() -> Self {
-        let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/policy.md")).unwrap();
+        let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/releases.md")).unwrap();
         let (_, block) = page.split_once("```yaml workflow\n# .github/workflows/definitions.yml").expect("it is there");
         let block = block.split_once("\n```").unwrap().0;
         Self(format!("#{block}\n"))

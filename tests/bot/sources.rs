@@ -168,6 +168,14 @@ async fn a23_a_private_registry_is_read_by_a_proxy_and_with_its_login_alone() {
         "the sandbox's hosts are this machine: {asked:?}"
     );
 
+    // The doctor says it among everything else, with what mends it.
+    let mut command = stage.command(&["doctor"]);
+    command.env("SSL_CERT_FILE", at("trusted.pem")).env("https_proxy", &free_url);
+    let done = tokio::task::block_in_place(|| command.output()).unwrap();
+    let text = String::from_utf8_lossy(&done.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    let refused = text.split("✗ ").find(|part| part.starts_with("cert-manager: ")).unwrap_or_else(|| panic!("{text}"));
+    assert!(!done.status.success() && refused.contains("401") && refused.contains("--registries"), "{text}");
+
     let strict_url = format!("http://{}", strict.address);
     let with_login = format!("http://me:pw@{}", strict.address);
     let no_file = at("nowhere.json");

@@ -31,6 +31,30 @@ fn every_story_keeps_what_it_expects() {
     println!("{} stories", stories.len());
 }
 
+/// Each page that says how to do something tells it, too.
+#[test]
+fn every_way_of_the_manual_is_told() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/how-to");
+    let list = std::fs::read_to_string(folder.join("README.md")).unwrap();
+    let (mut wrong, mut pages) = (String::new(), 0);
+    for path in std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if name == "README.md" {
+            continue;
+        }
+        pages += 1;
+        assert!(list.contains(&format!("]({name})")), "{name} is not listed");
+        let page = std::fs::read_to_string(&path).unwrap();
+        let (_, story) = page.split_once("```story\n").unwrap_or_else(|| panic!("{name} has no story"));
+        let told = tell(&path, story.split("```").next().unwrap());
+        if !told.kept {
+            wrong.push_str(&format!("\n{name}\n{}\n", told.text));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+    assert!(pages >= 7, "only {pages} pages");
+}
+
 /// A policy that promises something is rehearsed.
 #[test]
 fn every_preset_has_a_story() {

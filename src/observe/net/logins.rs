@@ -134,7 +134,8 @@ fn parse(text: &[u8]) -> Result<Vec<(Named, Login)>, String> {
     if let Some((key, _)) = external.iter().find(|(_, given)| *given) {
         return Err(format!(
             "its `{key}` names a program that has the logins, and no other program is started here; give a file with \
-             the logins themselves: `docker --config FOLDER login HOST` writes one where no `{key}` is set up"
+             the logins themselves: `docker --config FOLDER login HOST` writes one where no `{key}` is set up, and whoever \
+             renews it need not restart anything"
         ));
     }
     let mut logins = Vec::new();
