@@ -70,7 +70,10 @@ async fn names(report: &mut Report, hub: &Hub, settings: &Settings) -> anyhow::R
                 "Install it there, or look at --repository.",
             )?,
             Ok(listed) => names.extend(listed.repositories.iter().map(Repository::full_name)),
-            Err(error) => report.bad(&format!("the repositories of {account} were not told: {error}"), "")?,
+            Err(error) => {
+                let mend = hub.look_at(&error).await.unwrap_or("Try again in a moment.");
+                report.bad(&format!("the repositories of {account} were not told: {error}"), mend)?;
+            }
         }
     }
     if settings.repository.is_empty() {

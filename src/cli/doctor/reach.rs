@@ -53,7 +53,10 @@ fn policy(report: &mut Report, seen: &Seen) -> anyhow::Result<()> {
     }
     match &seen.snapshot.clusters {
         Read::Known(clusters) => report.good(&format!("the inventory has {}", count(clusters.len(), "cluster"))),
-        Read::Unread(why) => report.bad(&format!("the clusters are not known: {why}"), ""),
+        Read::Unread(why) => report.bad(
+            &format!("the clusters are not known: {why}"),
+            "Look at `clusters` in the policy, and at the file or the connection that it names.",
+        ),
     }
 }
 
