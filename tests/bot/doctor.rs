@@ -112,7 +112,7 @@ async fn who_we_are_is_mended_by_the_sentence_that_is_said() {
         let (code, text) = doctor(&mut stage.command(&["doctor"]));
         assert_eq!(code, 1, "{text}");
         let clock = format!("✗ this machine's clock is 1h {way} the hub's");
-        assert!(text.contains("timedatectl") && (text.contains(&clock) || text.contains("59m")), "{text}");
+        assert!(text.contains("timedatectl") && text.contains(&clock), "{text}");
         github.shift_clock(jiff::SignedDuration::from_hours(-hours));
     }
     github.suspend_app(given.app_id, "acme", true).unwrap();

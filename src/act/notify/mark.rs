@@ -275,7 +275,8 @@ mod tests {
         assert!(matches!(place(&late, &early), Place::Ahead), "another process has seen more");
         assert!(matches!(place(&early, &late), Place::Known(_)));
         assert!(matches!(place(&late, &late), Place::Known(_)));
-        let foreign = commit("feature", "ledger.yaml", "format: 1\n");
+        // With a text of its own: two commits of the same text in the same second are one.
+        let foreign = commit("feature", "ledger.yaml", "format: 1\n# Not a ledger.\n");
         for named in [&foreign, &Sha::new("1".repeat(40))] {
             assert!(matches!(place(named, &late), Place::Gone(_)), "{named} is of no ledger");
         }

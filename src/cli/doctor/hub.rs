@@ -1,7 +1,7 @@
 //! What `doctor` looks at at the hub: who we are there, what our App may do, whether its webhooks arrive, who may push
 //! the ledger.
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Unit};
 
 use super::report::Report;
 use crate::branches::LEDGER;
@@ -67,9 +67,11 @@ fn clock(report: &mut Report, hub: &Hub) -> anyhow::Result<bool> {
     if skew.abs() <= SKEWED {
         return Ok(true);
     }
-    let (by, way) = (skew.abs(), if skew.is_positive() { "ahead of" } else { "behind" });
+    let way = if skew.is_positive() { "ahead of" } else { "behind" };
+    // To the minute, since the hub says its time in whole seconds and its answer takes a while.
+    let by = if skew.abs() < SignedDuration::from_mins(2) { Unit::Second } else { Unit::Minute };
     report.bad(
-        &format!("this machine's clock is {:#} {way} the hub's", SignedDuration::from_secs(by.as_secs())),
+        &format!("this machine's clock is {:#} {way} the hub's", skew.abs().round(by)?),
         "Set it by NTP (`timedatectl set-ntp true`): GitHub refuses an App's signature from another time.",
     )?;
     Ok(false)
