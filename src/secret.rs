@@ -3,6 +3,8 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 pub use kubeconfig::Secret;
 
 /// The longest secret that is read from a file.
@@ -53,6 +55,13 @@ impl Secrets {
         };
         Err(format!("the operator of the bot gives this repository no secret {name}: {ways}"))
     }
+}
+
+/// A text that nobody can guess, of letters that stand anywhere; none where this machine gives no randomness.
+pub fn random() -> Option<String> {
+    let mut bytes = [0; 32];
+    aws_lc_rs::rand::fill(&mut bytes).ok()?;
+    Some(URL_SAFE_NO_PAD.encode(bytes))
 }
 
 /// A token that the operator keeps apart from the connection that it is for: in a file of this name beside it, or in

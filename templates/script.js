@@ -66,6 +66,8 @@
     const stale = document.getElementById("stale");
     try {
       const answer = await fetch(location.href, { cache: "no-store" });
+      // Whose sign-in has ended is led to the page for that.
+      if (answer.redirected) return location.reload();
       if (!answer.ok) throw new Error(answer.statusText);
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
       const parts = [...fresh.querySelectorAll("[data-live]")];
@@ -101,7 +103,7 @@
   };
 
   // What is not asked for does not stand in the address.
-  document.querySelector("form")?.addEventListener("formdata", ({ formData }) => {
+  document.querySelector("form.filter")?.addEventListener("formdata", ({ formData }) => {
     for (const [field, value] of [...formData]) if (!value) formData.delete(field);
   });
 

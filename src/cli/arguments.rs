@@ -16,15 +16,22 @@ pub struct Serve {
     /// Where GitHub and senders in clusters ring: /webhook, /wake/… and /healthz
     #[arg(long, env = "COLDFRAME_LISTEN", value_name = "ADDRESS", default_value = "127.0.0.1:8080", value_parser = address)]
     pub listen: std::net::SocketAddr,
-    /// Where the dashboard, /metrics and /readyz are; they have no login: keep the address from strangers
+    /// Where the dashboard is, and without --metrics also /metrics and /readyz; unless people sign in, keep the address
+    /// from strangers
     #[arg(long, env = "COLDFRAME_DASHBOARD", value_name = "ADDRESS", default_value = "127.0.0.1:8081", value_parser = address)]
     pub dashboard: std::net::SocketAddr,
+    /// Where /metrics, /readyz and /versions are instead, without a login; default 127.0.0.1:8082 where people sign in
+    #[arg(long, env = "COLDFRAME_METRICS", value_name = "ADDRESS", value_parser = address)]
+    pub metrics: Option<std::net::SocketAddr>,
     /// Secrets of the App's webhook, newest first, separated by commas while one is being replaced
     #[arg(long, env = "COLDFRAME_WEBHOOK_SECRET", hide_env_values = true, value_name = "SECRET")]
     pub webhook_secret: String,
     /// Who else may ring.
     #[command(flatten)]
     pub wake: settings::Wake,
+    /// Who sees the dashboard.
+    #[command(flatten)]
+    pub sign_in: settings::SignIn,
 }
 
 /// An address to listen on; `:8080` is that port everywhere.

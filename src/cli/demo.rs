@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Args;
 
-use super::serve::Server;
+use super::server::Server;
 use super::settings::Settings;
 use demo::{Options, World, board};
 

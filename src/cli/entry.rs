@@ -8,7 +8,7 @@ use clap::Parser as _;
 #[cfg(feature = "demo")]
 use super::demo;
 use super::{
-    Cli, Command, access, catalog, check, compare, doctor, edit, init, rehearse, run, serve::Server, setup, signal,
+    Cli, Command, access, catalog, check, compare, doctor, edit, init, rehearse, run, server::Server, setup, signal,
 };
 
 /// Does what the arguments ask for; errors are written to standard error.
@@ -31,9 +31,11 @@ async fn command(command: Command) -> anyhow::Result<ExitCode> {
         Command::Demo(arguments) => demo::demo(&arguments).await,
         Command::Serve(arguments) => {
             let senders = arguments.wake.senders()?;
+            let client = arguments.sign_in.client(&arguments.settings)?;
             let (listen, dashboard) = (arguments.listen, arguments.dashboard);
             let server = Server::bind(arguments.settings, listen, dashboard, &arguments.webhook_secret).await?;
-            server.rung_by(senders).run(stopped).await?;
+            let server = server.rung_by(senders).open_to(client)?.probed_at(arguments.metrics).await?;
+            server.run(stopped).await?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Setup(arguments) => setup::setup(&arguments).await,

@@ -16,6 +16,7 @@ pub mod init;
 pub mod rehearse;
 pub mod run;
 pub mod serve;
+pub mod server;
 pub mod settings;
 pub mod setup;
 pub mod signal;
@@ -65,7 +66,7 @@ pub enum Command {
     /// Looks at everything that the bot needs, and says what mends what is not as it should be; writes nothing
     Doctor(Settings),
     /// Runs as a GitHub App: webhooks and alarms ring, one loop per repository, a dashboard
-    Serve(Serve),
+    Serve(Box<Serve>),
     /// One pass over one repository, as the GitHub Action runs it
     Once(Settings),
     /// What `once` would do now, without doing it

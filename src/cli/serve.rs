@@ -1,16 +1,14 @@
-//! `coldframe serve`: one loop per repository, woken by the bell and by alarms; beside them the
-//! webhook endpoint, and at an address of their own the dashboard and the metrics.
+//! What `coldframe serve` does all day: one loop per repository, woken by the bell and by alarms. The addresses at which
+//! it answers are in `server`.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{anyhow, bail};
 use futures_util::FutureExt as _;
 use jiff::{SignedDuration, Timestamp};
-use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -24,136 +22,33 @@ use crate::observe::watch::Watches;
 use crate::observe::{self, NoPolicy, Reach};
 use crate::policy::{Mode, Setting};
 use crate::repo::Repo;
-use crate::secret::Secret;
-use crate::wake::pages::{self, Pages};
-use crate::wake::port::{self, Bounds};
-use crate::wake::senders::Senders;
-use crate::wake::{Bell, Rung, routes};
-use crate::{clock, onboard, process, tick};
+use crate::wake::pages::Pages;
+use crate::wake::{Bell, Rung};
+use crate::{clock, onboard, tick};
 
 /// Passes in a row that each did something, at most; then the others get their turn.
 const MOST_IN_A_ROW: u32 = 20;
 /// First and longest wait after a pass that failed.
 const RETRY: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(120));
 
-/// How long the passes that are under way may take to end once the process is asked to stop. Kubernetes kills it after
-/// thirty seconds.
-const LAST: Duration = Duration::from_secs(20);
-
 /// How long a ring waits for the others of its flock.
 const FLOCK: Duration = Duration::from_millis(200);
 
-/// A server that is bound and not yet running.
-pub struct Server {
-    /// For whoever rings.
-    port: TcpListener,
-    /// For the operators: the dashboard and what goes with it.
-    dashboard: TcpListener,
-    settings: Settings,
-    secrets: Vec<Secret>,
-    senders: Senders,
-}
-
-impl Server {
-    /// Binds both addresses, so that they are known before anything runs.
-    ///
-    /// # Errors
-    /// Where one of them is taken.
-    pub async fn bind(
-        settings: Settings,
-        listen: SocketAddr,
-        dashboard: SocketAddr,
-        webhook_secret: &str,
-    ) -> anyhow::Result<Self> {
-        let bind = |flag: &'static str, address: SocketAddr| async move {
-            TcpListener::bind(address)
-                .await
-                .with_context(|| format!("cannot listen on {address}; give another by {flag}"))
-        };
-        let (port, dashboard) = (bind("--listen", listen).await?, bind("--dashboard", dashboard).await?);
-        let secrets: Vec<Secret> =
-            webhook_secret.split(',').filter(|secret| !secret.trim().is_empty()).map(Secret::new).collect();
-        if secrets.is_empty() {
-            bail!(
-                "the webhook secret is empty, and without one nobody may ring: give the App's by --webhook-secret \
-                 (environment: COLDFRAME_WEBHOOK_SECRET)"
-            );
-        }
-        Ok(Self { port, dashboard, settings, secrets, senders: Senders::default() })
-    }
-
-    /// Lets these senders ring, too.
-    #[must_use]
-    pub fn rung_by(self, senders: Senders) -> Self {
-        Self { senders, ..self }
-    }
-
-    /// Where it listens to those who ring.
-    ///
-    /// # Errors
-    /// Where the system does not say.
-    pub fn address(&self) -> anyhow::Result<SocketAddr> {
-        Ok(self.port.local_addr()?)
-    }
-
-    /// Where the dashboard is.
-    ///
-    /// # Errors
-    /// Where the system does not say.
-    pub fn dashboard(&self) -> anyhow::Result<SocketAddr> {
-        Ok(self.dashboard.local_addr()?)
-    }
-
-    /// Runs until `stop` is done. Then the passes that are under way come to their end, and what waits to be written is
-    /// written; `stop`, done once more, ends that, too.
-    ///
-    /// # Errors
-    /// Where a setting is wrong.
-    pub async fn run(self, stop: impl AsyncFn()) -> anyhow::Result<()> {
-        let (address, dashboard) = (self.address()?, self.dashboard()?);
-        let (ending, ended) = watch::channel(false);
-        let shop = Arc::new(Shop::open(self.settings, ended)?);
-        let mut kept = std::pin::pin!(keep_list(Arc::clone(&shop)));
-        let routes = routes::router(shop.bell.clone(), &self.secrets, &self.senders, shop.pages.metrics());
-        let descriptors = process::descriptors();
-        let (outside, inside) = (Bounds::within(descriptors), Bounds::within(descriptors / 2));
-        let known = shop.settings.public_address()?.and_then(|url| url.host_str().map(str::to_string));
-        let pages = pages::router(shop.pages.clone(), known, inside);
-        tracing::info!("listening: webhooks at http://{address}/webhook, the dashboard at http://{dashboard}/");
-        tokio::select! {
-            never = port::serve(self.port, routes, outside) => match never {},
-            never = port::serve(self.dashboard, pages, inside) => match never {},
-            kept = &mut kept => return kept,
-            () = stop() => {}
-        }
-        tracing::info!("stopping: what is under way comes to its end");
-        ending.send_replace(true);
-        tokio::select! {
-            kept = &mut kept => kept,
-            () = tokio::time::sleep(LAST) => {
-                tracing::warn!("stopped in the middle of a pass; the next start looks at everything anew");
-                Ok(())
-            }
-            () = stop() => Ok(()),
-        }
-    }
-}
-
 /// What all repositories share.
-struct Shop {
+pub(super) struct Shop {
     hub: Arc<Hub>,
     reach: Reach,
-    settings: Settings,
+    pub(super) settings: Settings,
     setting: Arc<Setting>,
     wanted: Wanted,
-    bell: Bell,
-    pages: Pages,
+    pub(super) bell: Bell,
+    pub(super) pages: Pages,
     /// Whether the process is asked to stop.
     ended: watch::Receiver<bool>,
 }
 
 impl Shop {
-    fn open(settings: Settings, ended: watch::Receiver<bool>) -> anyhow::Result<Self> {
+    pub(super) fn open(settings: Settings, ended: watch::Receiver<bool>) -> anyhow::Result<Self> {
         let hub = Arc::new(hub(&settings)?);
         let wanted = settings.wanted()?;
         let reach = reach(&settings, Mode::Serve, wanted.is_one())?;
@@ -185,7 +80,7 @@ impl Shop {
 }
 
 /// Keeps one loop per repository: begins it when the repository comes, ends it when it goes.
-async fn keep_list(shop: Arc<Shop>) -> anyhow::Result<()> {
+pub(super) async fn keep_list(shop: Arc<Shop>) -> anyhow::Result<()> {
     let mut loops: JoinSet<()> = JoinSet::new();
     let mut running: BTreeMap<u64, (Repository, tokio::task::AbortHandle)> = BTreeMap::new();
     let mut tenants = Tenants::new(shop.wanted.clone());
@@ -351,7 +246,7 @@ async fn pass(
             onboard::offer(line, clock::now()).await?;
             return Ok(None);
         }
-        shop.pages.ticked(&repository.full_name(), begun, &ticked);
+        shop.pages.ticked(repository, begun, &ticked);
         let ticked = ticked?;
         *retry = RETRY.0;
         shop.bell.listens(repository.id, line.context.sources());

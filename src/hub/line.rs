@@ -141,6 +141,11 @@ impl Call {
         Self::new(Method::POST, path, Some(body), false)
     }
 
+    /// A POST beside the hub's pages, which gives out a token of a person and is answered in JSON.
+    pub(crate) fn web(path: &str, body: Value) -> Self {
+        Self { api: Api::Web, accept: Some("application/json"), ..Self::mint(path.to_owned(), body) }
+    }
+
     /// A GraphQL query, named `what` in errors.
     pub(crate) fn query(what: &str, body: Value) -> Self {
         let path = "/graphql".to_owned();
@@ -192,7 +197,7 @@ impl Call {
     /// Which of the hub's counters it uses.
     pub(crate) fn counter(&self) -> Counter {
         match self.api {
-            Api::Rest => Counter::Rest,
+            Api::Rest | Api::Web => Counter::Rest,
             Api::GraphQl => Counter::GraphQl,
         }
     }

@@ -30,6 +30,7 @@ mod queue;
 pub mod registration;
 mod releases;
 mod rules;
+pub mod sign_in;
 mod signed;
 pub mod statements;
 mod talk;

@@ -33,6 +33,8 @@ pub struct Registered {
     pub key: Secret,
     /// What its webhooks are signed with; none where it has none.
     pub webhook_secret: Option<Secret>,
+    /// The id and the secret by which it signs people in; none where the hub gave none out.
+    pub client: Option<(String, Secret)>,
 }
 
 /// Takes an App that was registered by a manifest, by the code that the hub gave to the browser (docs.github.com,
@@ -48,6 +50,8 @@ pub async fn take(bases: Bases, code: &str) -> Result<Registered, HubError> {
         html_url: String,
         pem: String,
         webhook_secret: Option<String>,
+        client_id: Option<String>,
+        client_secret: Option<String>,
     }
     let line = Line::new(bases, crate::clock::now, std::time::Duration::ZERO);
     let wire = Wire::new(&line.bases)?;
@@ -64,6 +68,7 @@ pub async fn take(bases: Bases, code: &str) -> Result<Registered, HubError> {
         page: made.html_url,
         key: Secret::new(&made.pem),
         webhook_secret: made.webhook_secret.filter(|secret| !secret.is_empty()).map(|secret| Secret::new(&secret)),
+        client: made.client_id.zip(made.client_secret.map(|secret| Secret::new(&secret))),
     })
 }
 

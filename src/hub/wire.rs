@@ -1,5 +1,5 @@
 //! Bytes to the hub and back: the one place that opens a connection to it. octocrab signs, this
-//! sends; it goes to the two APIs of the hub and nowhere else, follows no redirect, repeats
+//! sends; it goes to the two APIs of the hub, to where it signs people in, and nowhere else, follows no redirect, repeats
 //! nothing, and takes only so much, for only so long.
 
 use std::pin::Pin;
@@ -27,6 +27,8 @@ const LONGEST: Duration = Duration::from_secs(40);
 pub(crate) enum Api {
     Rest,
     GraphQl,
+    /// Beside its pages: there tokens of people are given out.
+    Web,
 }
 
 /// Why an exchange has no answer.
@@ -47,6 +49,7 @@ pub(crate) struct Wire {
     proxies: Proxies,
     rest: Url,
     graphql: Url,
+    web: Url,
 }
 
 impl Wire {
@@ -62,7 +65,7 @@ impl Wire {
             .on(builder)
             .build()
             .map_err(|error| HubError::Setup(format!("no HTTP client: {}", chain(&error))))?;
-        Ok(Self { http, proxies, rest: bases.rest.clone(), graphql: bases.graphql.clone() })
+        Ok(Self { http, proxies, rest: bases.rest.clone(), graphql: bases.graphql.clone(), web: bases.web.clone() })
     }
 
     async fn exchange(self, request: Request<OctoBody>) -> Result<Response<Full<Bytes>>, Trouble> {
@@ -74,6 +77,7 @@ impl Wire {
         let url = match parts.extensions.get::<Api>() {
             Some(Api::GraphQl) => self.graphql,
             Some(Api::Rest) => below(&self.rest, parts.uri.path(), parts.uri.query())?,
+            Some(Api::Web) => below(&self.web, parts.uri.path(), parts.uri.query())?,
             None => return Err(not_sent("no API named")),
         };
         parts.headers.remove(CONTENT_LENGTH);

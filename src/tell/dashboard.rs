@@ -44,11 +44,23 @@ const ROWS: usize = 200;
 pub struct DashboardState {
     /// The repositories that the bot looks after, in the order in which they are shown.
     pub views: Vec<Arc<View>>,
+    /// Who reads it, where people sign in.
+    pub person: Option<Person>,
+}
+
+/// Somebody who has signed in.
+#[derive(Clone, Debug, Serialize)]
+pub struct Person {
+    /// Their login.
+    pub login: String,
+    /// GitHub did not say of everything whether they may read it.
+    pub unsaid: bool,
 }
 
 #[derive(Serialize)]
 struct Page {
     frame: Frame,
+    person: Option<Person>,
     tiles: Vec<Tile>,
     form: Form,
     ladders: Vec<Ladder>,
@@ -89,7 +101,8 @@ pub fn dashboard(state: &DashboardState, filter: &Filter, now: Timestamp) -> Res
     let views: Vec<&View> = state.views.iter().map(AsRef::as_ref).collect();
     let paths = Paths::below(0);
     let frame = Frame::of_all(views.iter().copied(), &paths, now);
-    render::html("dashboard", &page(frame, &views, filter, &paths, now))
+    let page = Page { person: state.person.clone(), ..page(frame, &views, filter, &paths, now) };
+    render::html("dashboard", &page)
 }
 
 /// From the first page to that of a wave.
@@ -120,7 +133,7 @@ fn page(frame: Frame, views: &[&View], filter: &Filter, paths: &Paths, now: Time
     let ladders = views.iter().map(|view| ladder(view, filter, paths, now));
     let ladders = ladders.filter(|ladder| !filter.is_set() || !ladder.rows.is_empty()).collect();
     let (ladders, span) = cut(ladders, filter);
-    Page { frame, tiles: tiles(views, paths, now), form, ladders, empty: views.is_empty(), span }
+    Page { frame, person: None, tiles: tiles(views, paths, now), form, ladders, empty: views.is_empty(), span }
 }
 
 /// The rows of the page that is asked for; a repository without any counts as one.

@@ -135,7 +135,7 @@ fn what_every_signal_says_stands_below_its_cluster() {
 fn pages() {
     let (view, now) = (fixture::noted(), fixture::now());
     let loki = || PluginName::from("loki");
-    let state = DashboardState { views: vec![Arc::new(view.clone())] };
+    let state = DashboardState { views: vec![Arc::new(view.clone())], person: None };
     let all = |filter: &Filter| dashboard(&state, filter, now).unwrap();
     let ladder = all(&Filter::default());
     let cells = ladder.matches("<td class=").count();

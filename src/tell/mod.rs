@@ -26,6 +26,7 @@ pub mod reading;
 pub mod reasons;
 mod render;
 pub mod setup;
+pub mod sign_in;
 pub mod summary;
 pub mod tasks;
 pub mod view;
@@ -47,7 +48,8 @@ pub use check::{CheckText, Conclusion, StatusText, check, status, urgent};
 pub use commit::{Trailers, commit_message, trailers};
 pub use compared::compared;
 pub use dashboard::{
-    DashboardState, Filter, dashboard, plugin_page, release_page, repository_page, tier_page, wave_page, wave_path,
+    DashboardState, Filter, Person, dashboard, plugin_page, release_page, repository_page, tier_page, wave_page,
+    wave_path,
 };
 pub use explain::explain;
 pub use feed::{Feed, feed};
@@ -60,6 +62,7 @@ pub use plan_change::{Consequences, consequences};
 pub use policy_check::{ByHand, MovedVersion};
 pub use reading::{Judged, Lacking, Wanted, reading, reading_json};
 pub use render::{CSP, SCRIPT, STYLE};
+pub use sign_in::{SignInPage, sign_in_page};
 pub use summary::step_summary;
 pub use tasks::{Setting, Task, are_breaking, tasks};
 pub use view::{Links, TierFacts, View};

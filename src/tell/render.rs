@@ -15,7 +15,7 @@ pub const STYLE: &str = include_str!("../../templates/style.css");
 /// Countdowns, and what keeps a page up to date, served as `script.js` beside the dashboard; all works without it.
 pub const SCRIPT: &str = include_str!("../../templates/script.js");
 /// The `Content-Security-Policy` under which the pages work: nothing inline, nothing from
-/// elsewhere (`docs/attacks.md`, A35). The one form asks for a page of ours with a filter in its address.
+/// elsewhere (`docs/attacks.md`, A35). The forms ask for a page of ours, or sign somebody out.
 pub const CSP: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; \
                        connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
@@ -43,7 +43,7 @@ const MARKDOWN: [(&str, &str); 16] = [
 ];
 
 /// The HTML templates.
-const HTML: [(&str, &str); 12] = [
+const HTML: [(&str, &str); 13] = [
     ("page", include_str!("../../templates/page.html.hbs")),
     ("filter", include_str!("../../templates/filter.html.hbs")),
     ("board", include_str!("../../templates/board.html.hbs")),
@@ -56,6 +56,7 @@ const HTML: [(&str, &str); 12] = [
     ("tier", include_str!("../../templates/tier.html.hbs")),
     ("release", include_str!("../../templates/release.html.hbs")),
     ("setup", include_str!("../../templates/setup.html.hbs")),
+    ("sign-in", include_str!("../../templates/sign-in.html.hbs")),
 ];
 
 /// Renders a Markdown template. A plain `{{value}}` is text for a paragraph; `cell`, `code`,

@@ -103,7 +103,7 @@ mod tests {
         assert!(
             step_summary(&view, fixture::now()).unwrap().contains(&format!("no duration\n\n```text\n{excerpt}```\n"))
         );
-        let state = crate::tell::DashboardState { views: vec![std::sync::Arc::new(view)] };
+        let state = crate::tell::DashboardState { views: vec![std::sync::Arc::new(view)], person: None };
         let page = crate::tell::dashboard(&state, &crate::tell::Filter::default(), fixture::now()).unwrap();
         assert!(
             page.contains(

@@ -4,12 +4,14 @@
 mod news;
 pub mod pages;
 pub mod port;
+pub mod probes;
 mod quota;
 mod receiver;
 mod registry;
 mod replays;
 pub mod routes;
 pub mod senders;
+pub mod sign_in;
 mod sources;
 pub mod webhook;
 

@@ -1,7 +1,8 @@
-//! The pages that `serve` shows to its operators: the dashboard, readiness, metrics. They have no login, and so an
-//! address of their own. What stands on them is written in `tell`; those who ring come in through `routes`.
+//! The pages that `serve` shows: the dashboard, at an address of its own. Who reads them is anybody who reaches that
+//! address, or whom the door of `sign_in` let in. What stands on them is written in `tell`; those who ring come in
+//! through `routes`, machines that look after the process through `probes`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,7 +12,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::get;
-use axum::{Json, Router};
+use axum::{Extension, Json, Router};
 use decide::{PluginName, TierName, Version};
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -20,8 +21,11 @@ use tower_http::set_header::SetResponseHeaderLayer;
 
 use super::news::News;
 use super::port::Bounds;
+use super::probes;
+use super::sign_in::Door;
 use crate::act::Receipt;
 use crate::clock;
+use crate::hub::Repository;
 use crate::metrics::{Metrics, Outcome};
 use crate::tell::{self, DashboardState, Filter, TellError, View};
 use crate::tick::Ticked;
@@ -37,7 +41,31 @@ pub struct Pages {
 #[derive(Default)]
 struct Shown {
     listed: bool,
-    views: BTreeMap<String, Arc<View>>,
+    /// By name, with the number of the repository.
+    views: BTreeMap<String, (u64, Arc<View>)>,
+}
+
+/// Who reads the pages.
+#[derive(Clone)]
+pub(super) enum Reader {
+    /// Whoever reaches them: all of it.
+    Anybody,
+    /// A person: these repositories, by their numbers.
+    Person(tell::Person, Arc<BTreeSet<u64>>),
+}
+
+impl Reader {
+    /// Somebody who is not known yet.
+    pub(super) fn nobody() -> Self {
+        Self::Person(tell::Person { login: String::new(), unsaid: false }, Arc::default())
+    }
+
+    fn may(&self, repository: u64) -> bool {
+        match self {
+            Self::Anybody => true,
+            Self::Person(_, may) => may.contains(&repository),
+        }
+    }
 }
 
 impl Pages {
@@ -56,9 +84,20 @@ impl Pages {
         self.shown().listed = true;
     }
 
+    /// Whether it was.
+    pub(super) fn is_listed(&self) -> bool {
+        self.shown().listed
+    }
+
+    /// The numbers of the repositories that are shown.
+    pub(super) fn numbers(&self) -> BTreeSet<u64> {
+        self.shown().views.values().map(|(id, _)| *id).collect()
+    }
+
     /// Shows and counts a pass.
-    pub fn ticked(&self, repository: &str, begun: Timestamp, ticked: &anyhow::Result<Ticked>) {
-        let now = clock::now();
+    pub fn ticked(&self, of: &Repository, begun: Timestamp, ticked: &anyhow::Result<Ticked>) {
+        let (name, now) = (of.full_name(), clock::now());
+        let repository = name.as_str();
         let took = std::time::Duration::try_from(now.duration_since(begun)).unwrap_or_default();
         let Ok(ticked) = ticked else {
             self.metrics.tick(repository, took, Outcome::Failed, now);
@@ -76,8 +115,8 @@ impl Pages {
             view.trouble.clone().or_else(|| refused(&ticked.receipts)).or_else(|| ticked.notify_error.clone());
         let notes = ticked.seen.notes(&ticked.plan);
         let view = Arc::new(View { trouble, notes, ..view });
-        let before = self.shown().views.insert(repository.to_string(), Arc::clone(&view));
-        if before.is_none_or(|before| !before.is_like(&view)) {
+        let before = self.shown().views.insert(name, (of.id, Arc::clone(&view)));
+        if before.is_none_or(|(id, before)| id != of.id || !before.is_like(&view)) {
             self.news.ring();
         }
     }
@@ -85,7 +124,7 @@ impl Pages {
     /// Says on the pages that the last pass failed; what was seen before stays.
     pub fn failed(&self, repository: &str, error: &str) {
         let trouble = Some(format!("the last look failed: {error}"));
-        if let Some(view) = self.shown().views.get_mut(repository).filter(|view| view.trouble != trouble) {
+        if let Some((_, view)) = self.shown().views.get_mut(repository).filter(|(_, view)| view.trouble != trouble) {
             *view = Arc::new(View { trouble, ..View::clone(view) });
             self.news.ring();
         }
@@ -98,14 +137,30 @@ impl Pages {
         self.news.ring();
     }
 
-    /// A page about one repository, as it was seen last.
-    fn about(&self, owner: &str, name: &str, tell: impl FnOnce(&View) -> Result<String, TellError>) -> Response {
-        let view = self.shown().views.get(&format!("{owner}/{name}")).cloned();
-        view.map_or_else(nothing, |view| page(tell(&view)))
+    /// A repository as it was seen last, for those who may read it: to all others there is none.
+    fn view(&self, reader: &Reader, name: &str) -> Option<Arc<View>> {
+        let shown = self.shown();
+        shown.views.get(name).filter(|(id, _)| reader.may(*id)).map(|(_, view)| Arc::clone(view))
     }
 
-    fn state(&self) -> DashboardState {
-        DashboardState { views: self.shown().views.values().cloned().collect() }
+    /// A page about it.
+    fn about(
+        &self,
+        reader: &Reader,
+        (owner, name): (&str, &str),
+        tell: impl FnOnce(&View) -> Result<String, TellError>,
+    ) -> Response {
+        self.view(reader, &format!("{owner}/{name}")).map_or_else(nothing, |view| page(tell(&view)))
+    }
+
+    fn state(&self, reader: &Reader) -> DashboardState {
+        let shown = self.shown();
+        let views = shown.views.values().filter(|(id, _)| reader.may(*id)).map(|(_, view)| Arc::clone(view)).collect();
+        let person = match reader {
+            Reader::Anybody => None,
+            Reader::Person(person, _) => Some(person.clone()),
+        };
+        DashboardState { views, person }
     }
 
     fn shown(&self) -> MutexGuard<'_, Shown> {
@@ -123,14 +178,10 @@ fn refused(receipts: &[Receipt]) -> Option<String> {
     }
 }
 
-/// The pages, at an address that strangers do not reach; `known` is the host of the address that people use, where it
-/// is not the one that this listens on, and `bounds` those of the port.
-pub fn router(pages: Pages, known: Option<String>, bounds: Bounds) -> Router {
-    let known = Arc::new(known);
-    let asked = move |request: Request, next: Next| {
-        let known = Arc::clone(&known);
-        async move { if is_known(request.headers(), known.as_deref()) { next.run(request).await } else { misled() } }
-    };
+/// The pages; without a door, at an address that strangers do not reach. `known` is the host of the address that people
+/// use, where it is not the one that this listens on, `bounds` those of the port. Where machines that look after the
+/// process have an address of their own, it is not this one.
+pub fn router(pages: Pages, door: Option<&Door>, probed: bool, known: Option<String>, bounds: Bounds) -> Router {
     let router = Router::new()
         .route("/", get(dashboard))
         .route("/{owner}/{name}", get(repository))
@@ -142,12 +193,24 @@ pub fn router(pages: Pages, known: Option<String>, bounds: Bounds) -> Router {
         .route("/versions/{plugin}/{tier}", get(versions))
         .route("/style.css", get(|| async { text("text/css; charset=utf-8", tell::STYLE) }))
         .route("/script.js", get(|| async { text("text/javascript; charset=utf-8", tell::SCRIPT) }))
-        .route("/readyz", get(ready))
-        .route("/metrics", get(metrics))
-        .merge(pages.news.router(bounds))
-        .with_state(pages)
-        .layer(middleware::from_fn(asked));
-    guarded(router)
+        .merge(pages.news.router(bounds));
+    let router = if probed { router.merge(probes::routes()) } else { router };
+    let router = router.with_state(pages.clone());
+    let router = match door {
+        Some(door) => door.before(pages, router),
+        None => router.layer(Extension(Reader::Anybody)),
+    };
+    called(router, known)
+}
+
+/// Answers under the names alone that this host has, and as every port of ours does.
+pub(super) fn called(router: Router, known: Option<String>) -> Router {
+    let known = Arc::new(known);
+    let asked = move |request: Request, next: Next| {
+        let known = Arc::clone(&known);
+        async move { if is_known(request.headers(), known.as_deref()) { next.run(request).await } else { misled() } }
+    };
+    guarded(router.layer(middleware::from_fn(asked)))
 }
 
 /// What every answer has, and no panic ends.
@@ -179,44 +242,58 @@ fn misled() -> Response {
         .into_response()
 }
 
-async fn dashboard(State(pages): State<Pages>, Query(filter): Query<Filter>) -> Response {
-    page(tell::dashboard(&pages.state(), &filter, clock::now()))
+async fn dashboard(
+    State(pages): State<Pages>,
+    Extension(reader): Extension<Reader>,
+    Query(filter): Query<Filter>,
+) -> Response {
+    page(tell::dashboard(&pages.state(&reader), &filter, clock::now()))
 }
 
 async fn repository(
     State(pages): State<Pages>,
+    Extension(reader): Extension<Reader>,
     Path((owner, name)): Path<(String, String)>,
     Query(filter): Query<Filter>,
 ) -> Response {
-    pages.about(&owner, &name, |view| tell::repository_page(view, &filter, clock::now()))
+    pages.about(&reader, (&owner, &name), |view| tell::repository_page(view, &filter, clock::now()))
 }
 
-async fn plugin(State(pages): State<Pages>, Path((owner, name, plugin)): Path<(String, String, String)>) -> Response {
-    pages.about(&owner, &name, |view| tell::plugin_page(view, &PluginName::new(plugin), clock::now()))
+async fn plugin(
+    State(pages): State<Pages>,
+    Extension(reader): Extension<Reader>,
+    Path((owner, name, plugin)): Path<(String, String, String)>,
+) -> Response {
+    pages.about(&reader, (&owner, &name), |view| tell::plugin_page(view, &PluginName::new(plugin), clock::now()))
 }
 
 async fn wave(
     State(pages): State<Pages>,
+    Extension(reader): Extension<Reader>,
     Path((owner, name, plugin, tier)): Path<(String, String, String, String)>,
 ) -> Response {
     let (plugin, tier) = (PluginName::new(plugin), TierName::new(tier));
-    pages.about(&owner, &name, |view| tell::wave_page(view, &plugin, &tier, clock::now()))
+    pages.about(&reader, (&owner, &name), |view| tell::wave_page(view, &plugin, &tier, clock::now()))
 }
 
 async fn release(
     State(pages): State<Pages>,
+    Extension(reader): Extension<Reader>,
     Path((owner, name, plugin, version)): Path<(String, String, String, String)>,
 ) -> Response {
     let Ok(version) = version.parse::<Version>() else { return nothing() };
-    pages.about(&owner, &name, |view| tell::release_page(view, &PluginName::new(plugin), &version, clock::now()))
+    pages.about(&reader, (&owner, &name), |view| {
+        tell::release_page(view, &PluginName::new(plugin), &version, clock::now())
+    })
 }
 
 async fn tier(
     State(pages): State<Pages>,
+    Extension(reader): Extension<Reader>,
     Path((owner, name, tier)): Path<(String, String, String)>,
     Query(filter): Query<Filter>,
 ) -> Response {
-    pages.about(&owner, &name, |view| tell::tier_page(view, &TierName::new(tier), &filter, clock::now()))
+    pages.about(&reader, (&owner, &name), |view| tell::tier_page(view, &TierName::new(tier), &filter, clock::now()))
 }
 
 /// Which wave a page is about, as older pull requests name it.
@@ -228,54 +305,43 @@ struct Asked {
 }
 
 /// Where the page of a wave was: pull requests of before lead there.
-async fn moved(State(pages): State<Pages>, Query(asked): Query<Asked>) -> Response {
-    let view = pages.shown().views.get(&asked.repository).cloned();
+async fn moved(
+    State(pages): State<Pages>,
+    Extension(reader): Extension<Reader>,
+    Query(asked): Query<Asked>,
+) -> Response {
+    let view = pages.view(&reader, &asked.repository);
     let (plugin, tier) = (PluginName::new(asked.plugin), TierName::new(asked.tier));
     view.map_or_else(nothing, |view| Redirect::permanent(&tell::wave_path(&view, &plugin, &tier)).into_response())
 }
 
 /// Whose versions are asked for; with one repository it need not be said.
 #[derive(Deserialize)]
-struct Of {
+pub(super) struct Of {
     repository: Option<String>,
 }
 
 /// `/versions/<plugin>/<tier>.json`.
-async fn versions(
+pub(super) async fn versions(
     State(pages): State<Pages>,
+    Extension(reader): Extension<Reader>,
     Path((plugin, file)): Path<(String, String)>,
     Query(of): Query<Of>,
 ) -> Response {
-    let view = {
-        let shown = pages.shown();
-        match of.repository {
-            Some(repository) => shown.views.get(&repository).cloned(),
-            None if shown.views.len() > 1 => {
+    let view = match of.repository {
+        Some(repository) => pages.view(&reader, &repository),
+        None => {
+            let mut views = pages.state(&reader).views;
+            if views.len() > 1 {
                 let words = "there are several repositories; say which by ?repository=owner/name\n";
                 return (StatusCode::BAD_REQUEST, words).into_response();
             }
-            None => shown.views.values().next().cloned(),
+            views.pop()
         }
     };
     let tier = file.strip_suffix(".json").map(TierName::from);
     let found = view.zip(tier).and_then(|(view, tier)| tell::feed(&view, &PluginName::new(plugin), &tier));
     found.map_or_else(|| StatusCode::NOT_FOUND.into_response(), |feed| Json(feed).into_response())
-}
-
-/// Ready once the list of repositories was read.
-async fn ready(State(pages): State<Pages>) -> Response {
-    if pages.shown().listed {
-        "ready\n".into_response()
-    } else {
-        (StatusCode::SERVICE_UNAVAILABLE, "the list of repositories was not read yet\n").into_response()
-    }
-}
-
-async fn metrics(State(pages): State<Pages>) -> Response {
-    match pages.metrics.render() {
-        Ok(body) => ([(header::CONTENT_TYPE, Metrics::CONTENT_TYPE)], body).into_response(),
-        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
-    }
 }
 
 fn nothing() -> Response {

@@ -47,6 +47,7 @@ mod settings;
 mod setup;
 mod several;
 mod shed;
+mod sign_in;
 mod slices;
 mod sources;
 mod spelling;

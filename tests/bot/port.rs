@@ -39,7 +39,12 @@ fn elsewhere() -> Client {
 }
 
 pub async fn is_up(stage: &Stage, client: &Client) {
-    let url = format!("http://{}/readyz", stage.world.settings().dashboard);
+    is_up_at(stage, client, &stage.world.settings().dashboard).await;
+}
+
+/// The same of a bot that answers probes elsewhere.
+pub async fn is_up_at(stage: &Stage, client: &Client, probed: &str) {
+    let url = format!("http://{probed}/readyz");
     for _ in 0..600 {
         if client.get(&url).send().await.is_ok_and(|answer| answer.status().is_success()) {
             return;

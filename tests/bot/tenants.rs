@@ -14,7 +14,7 @@ const PLUGIN: &str = "cert-manager";
 const OWNER: &str = "maria";
 
 /// Copies the config repository with everything in it; the number of the new one.
-fn copy(stage: &Stage, owner: &str, name: &str) -> u64 {
+pub fn copy(stage: &Stage, owner: &str, name: &str) -> u64 {
     copy_of(stage, REPOSITORY, owner, name)
 }
 
@@ -33,7 +33,7 @@ fn copy_of(stage: &Stage, of: &str, owner: &str, name: &str) -> u64 {
 }
 
 /// The folder of connections with the sandbox's in these folders of it.
-fn connections(stage: &Stage, folders: &[&str]) -> String {
+pub fn connections(stage: &Stage, folders: &[&str]) -> String {
     let all = stage.folder.path().join("connections");
     for folder in folders {
         let to = all.join(folder);
@@ -47,7 +47,7 @@ fn connections(stage: &Stage, folders: &[&str]) -> String {
 }
 
 /// Every host of the sandbox, for all repositories.
-fn hosts(stage: &Stage) -> String {
+pub fn hosts(stage: &Stage) -> String {
     let all = stage.world.settings().allow_hosts.iter().map(|host| format!("shared={host}"));
     all.collect::<Vec<_>>().join(",")
 }

@@ -169,3 +169,18 @@ export async function barriers(page) {
     return grave.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(" ")).slice(0, 3).join(", ")}`);
   });
 }
+
+/** One page as everybody may meet it: nothing too faint, cut off or in the way, and a picture of it. */
+export async function inspect(page, shot, name) {
+  for (const [scheme, width] of [["light", 1280], ["dark", 1280], ["light", 390], ["dark", 390]]) {
+    await page.emulateMedia({ colorScheme: scheme });
+    await page.setViewportSize({ width, height: width < 500 ? 844 : 800 });
+    const where = `${name}, ${scheme}, ${width} px`;
+    same(await overflowing(page), [], `too wide: ${where}`);
+    same(await faint(page), [], `too little contrast: ${where}`);
+    same(await barriers(page), [], `barriers: ${where}`);
+    if (scheme === "light" || width > 500) await shot(name + (scheme === "dark" ? "-dark" : "") + (width < 500 ? "-390" : ""));
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.setViewportSize({ width: 1280, height: 800 });
+}

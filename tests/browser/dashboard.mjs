@@ -1,6 +1,6 @@
 // The pages of the dashboard: what stands there, wide and narrow, light and dark, by keyboard, as it changes, and
 // without a script.
-import { barriers, browse, faint, given, must, overflowing, same, shut } from "./browser.mjs";
+import { browse, given, inspect, must, overflowing, same, shut } from "./browser.mjs";
 
 const texts = (page, selector) => page.locator(selector).allInnerTexts();
 const at = (path) => new URL(path, given.dashboard).href;
@@ -11,21 +11,6 @@ async function open(page, address) {
   must(response.ok(), `${address}: ${response.status()}`);
   await page.locator("main").waitFor();
   return response;
-}
-
-/** One page as everybody may meet it: nothing too faint, cut off or in the way, and a picture of it. */
-async function inspect(page, shot, name) {
-  for (const [scheme, width] of [["light", 1280], ["dark", 1280], ["light", 390], ["dark", 390]]) {
-    await page.emulateMedia({ colorScheme: scheme });
-    await page.setViewportSize({ width, height: width < 500 ? 844 : 800 });
-    const where = `${name}, ${scheme}, ${width} px`;
-    same(await overflowing(page), [], `too wide: ${where}`);
-    same(await faint(page), [], `too little contrast: ${where}`);
-    same(await barriers(page), [], `barriers: ${where}`);
-    if (scheme === "light" || width > 500) await shot(name + (scheme === "dark" ? "-dark" : "") + (width < 500 ? "-390" : ""));
-  }
-  await page.emulateMedia({ colorScheme: "light" });
-  await page.setViewportSize({ width: 1280, height: 800 });
 }
 
 await browse(async ({ page, context, shot, complained }) => {

@@ -105,6 +105,29 @@ async fn a_person_decides_in_the_browser_and_the_bot_follows() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a46_people_sign_in_and_see_what_they_may_read() {
+    let stage = Stage::set().await;
+    let (github, given) = (stage.world.github(), stage.world.settings());
+    github.set_private(REPOSITORY, true).unwrap();
+    github.add_user("eve");
+    let home = format!("http://{}", given.dashboard);
+    let (id, secret) = github.sign_in_at(given.app_id, &format!("{home}/signed-in")).unwrap();
+    let metrics = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let _bot = stage.serve_with(&[
+        ("COLDFRAME_PUBLIC_URL", &home),
+        ("COLDFRAME_CLIENT_ID", &id),
+        ("COLDFRAME_CLIENT_SECRET", &secret),
+        ("COLDFRAME_METRICS", &metrics),
+    ]);
+    stage.until("bronze opens", |stage| stage.pull("cert-manager", "bronze").filter(is_open)).await;
+    let walk = json!({
+        "dashboard": format!("{home}/"), "hub": given.hub, "repository": REPOSITORY, "plugin": "cert-manager",
+        "owner": OWNER, "stranger": "eve",
+    });
+    browse(&stage, "sign-in.mjs", &walk).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_dashboard_shows_what_stands_where() {
     let stage = Stage::whole().await;
     let held = "ingress-nginx";

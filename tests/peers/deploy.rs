@@ -35,6 +35,7 @@ fn everything() -> Value {
         "app": {"bypass": true},
         "repositories": ["acme/fleet", "beta/*"],
         "publicUrl": "https://coldframe.acme.example",
+        "signIn": {"enabled": true},
         "env": {"COLDFRAME_SWEEP": "1m"},
         "envFrom": [{"secretRef": {"name": "proxies"}}],
         "clusters": {
@@ -92,10 +93,28 @@ fn values_that_are_wrong_are_refused_by_name() {
         (json!({"clusters": {"secrets": [{"name": "a", "folder": "shared"}]}}), "keys"),
         (json!({"clusters": {"own": {"scope": "all"}}}), "/clusters/own/scope"),
         (json!({"ingress": {"enabled": true}}), "/ingress/host"),
+        (json!({"signIn": {"enabled": true}}), "/publicUrl"),
+        (json!({"signIn": {"enabled": true}, "publicUrl": "http://coldframe.acme.example"}), "/publicUrl"),
         (json!({"secrets": [{"name": "a", "folder": "shared", "keys": ["A"]}]}), "/secrets/0/folder"),
     ] {
         let why = rendered(&values, "garden").expect_err(&values.to_string());
         assert!(why.contains(part), "{values}: {why}");
+    }
+}
+
+/// With a sign-in nothing looks for probes or metrics at the address that people use.
+#[test]
+fn probes_are_where_they_are_answered() {
+    let values = |enabled: bool| json!({"signIn": {"enabled": enabled}, "publicUrl": "https://coldframe.acme.example"});
+    for (enabled, at) in [(false, "dashboard"), (true, "metrics")] {
+        let mut values = values(enabled);
+        values["serviceMonitor"] = json!({"enabled": true});
+        let texts = rendered(&values, "garden").unwrap();
+        let says = |file: &str, part: &str| texts[&format!("coldframe/templates/{file}.yaml")].contains(part);
+        assert!(says("deployment", &format!("httpGet: {{path: /readyz, port: {at}}}")), "{at}");
+        assert!(says("monitoring", &format!("{{port: {at}, path: /metrics,")), "{at}");
+        assert_eq!(says("deployment", "COLDFRAME_CLIENT_SECRET"), enabled);
+        assert_eq!(says("service", "name: metrics"), enabled);
     }
 }
 

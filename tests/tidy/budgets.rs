@@ -7,15 +7,15 @@ use super::source::File;
 /// Lines of code that ship, without comments, blank lines and tests. Who writes more raises the number here.
 const BUDGETS: &[(&str, usize)] = &[
     ("act", 3_050),
-    ("cli", 4_050),
+    ("cli", 4_130),
     ("clock", 50),
     ("command", 200),
     ("compare", 1_620),
     ("decide", 10_890),
-    ("demo", 14_950),
+    ("demo", 15_040),
     ("edit", 3_640),
     ("git", 2_130),
-    ("hub", 4_950),
+    ("hub", 5_010),
     ("init", 3_080),
     ("inventory", 400),
     ("jsonpath", 400),
@@ -38,7 +38,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("signal", 3_870),
     ("tell", 5_610),
     ("tick", 100),
-    ("wake", 1_190),
+    ("wake", 1_680),
 ];
 
 /// A budget follows what it is for: this much above the room's lines it means nothing any more.

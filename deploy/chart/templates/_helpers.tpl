@@ -30,3 +30,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- define "coldframe.path" -}}
 {{- if .folder }}{{ .folder }}/{{ end }}{{ .file -}}
 {{- end -}}
+
+{{/* The port at which probes are answered. */}}
+{{- define "coldframe.probed" -}}
+{{- if .Values.signIn.enabled }}metrics{{ else }}dashboard{{ end -}}
+{{- end -}}

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::Setup;
 use crate::hub::registration::Registered;
+use crate::secret::Secret;
 
 /// Files of the folder: the key, the settings for a shell, and what keeps both out of git.
 const KEY: &str = "app.pem";
@@ -63,7 +64,7 @@ impl Place {
             }
             Self::Secret => {
                 let mut out = std::io::stdout().lock();
-                out.write_all(secret(app)?.as_bytes()).and_then(|()| out.flush()).context("standard output")
+                out.write_all(secret(app, arguments)?.as_bytes()).and_then(|()| out.flush()).context("standard output")
             }
         }
     }
@@ -97,7 +98,17 @@ fn env(app: &Registered, arguments: &Setup, key: &Path) -> String {
         ("APP_KEY", key.display().to_string()),
     ];
     lines.extend(app.webhook_secret.iter().map(|secret| ("WEBHOOK_SECRET", secret.reveal().to_string())));
+    if let Some((home, id, secret)) = signs_in(app, arguments) {
+        let (home, id, secret) = (home.to_string(), id.to_string(), secret.reveal().to_string());
+        lines.extend([("PUBLIC_URL", home), ("CLIENT_ID", id), ("CLIENT_SECRET", secret)]);
+    }
     lines.iter().map(|(name, value)| format!("COLDFRAME_{name}={}\n", quoted(value))).collect()
+}
+
+/// By what it signs people in, and where. Without an address nobody can, and the bot would not take the rest.
+fn signs_in<'a>(app: &'a Registered, arguments: &'a Setup) -> Option<(&'a str, &'a str, &'a Secret)> {
+    let (id, secret) = app.client.as_ref()?;
+    Some((arguments.public_url.as_deref()?, id, secret))
 }
 
 /// A word of a shell.
@@ -110,10 +121,14 @@ pub fn quoted(text: &str) -> String {
 }
 
 /// The Secret that the chart takes by its name.
-fn secret(app: &Registered) -> anyhow::Result<String> {
+fn secret(app: &Registered, arguments: &Setup) -> anyhow::Result<String> {
     let mut data = json!({"app-id": app.id.to_string(), "app.pem": app.key.reveal()});
     if let Some(secret) = &app.webhook_secret {
         data["webhook-secret"] = secret.reveal().into();
+    }
+    if let Some((_, id, secret)) = signs_in(app, arguments) {
+        data["client-id"] = id.into();
+        data["client-secret"] = secret.reveal().into();
     }
     let secret = json!({
         "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "coldframe-app"}, "type": "Opaque", "stringData": data,
@@ -127,7 +142,6 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
-    use crate::secret::Secret;
 
     fn app() -> Registered {
         Registered {
@@ -136,12 +150,14 @@ mod tests {
             page: "https://github.com/apps/coldframe-acme".into(),
             key: Secret::new("-----BEGIN RSA PRIVATE KEY-----\nQUJD\n-----END RSA PRIVATE KEY-----\n"),
             webhook_secret: Some(Secret::new("it's secret")),
+            client: Some(("Iv1.7".into(), Secret::new("known to few"))),
         }
     }
 
     fn arguments(folder: PathBuf) -> Setup {
         let (hub, repository) = ("https://github.com".to_string(), "acme/fleet".to_string());
-        Setup { hub, repository, webhook_url: None, name: None, folder, secret: false, port: 0 }
+        let public_url = Some("https://coldframe.example/".to_string());
+        Setup { hub, repository, webhook_url: None, public_url, name: None, folder, secret: false, port: 0 }
     }
 
     #[test]
@@ -156,11 +172,15 @@ mod tests {
         }
         assert_eq!(std::fs::metadata(folder.path().join("a b/app")).unwrap().permissions().mode() & 0o777, 0o700);
         let script = format!(
-            ". '{}'; printf '%s|' \"$COLDFRAME_APP_ID\" \"$COLDFRAME_WEBHOOK_SECRET\"; cat \"$COLDFRAME_APP_KEY\"",
+            ". '{}'; printf '%s|' \"$COLDFRAME_APP_ID\" \"$COLDFRAME_WEBHOOK_SECRET\" \
+             \"$COLDFRAME_CLIENT_ID\" \"$COLDFRAME_CLIENT_SECRET\" \"$COLDFRAME_PUBLIC_URL\"; cat \"$COLDFRAME_APP_KEY\"",
             at(ENV).display()
         );
         let said = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
-        assert_eq!(String::from_utf8_lossy(&said.stdout), format!("7|it's secret|{}\n", app().key.reveal()));
+        assert_eq!(
+            String::from_utf8_lossy(&said.stdout),
+            format!("7|it's secret|Iv1.7|known to few|https://coldframe.example/|{}\n", app().key.reveal())
+        );
         assert_eq!(std::fs::read_to_string(at(IGNORE)).unwrap(), "*\n");
         let refused = Place::open(&arguments).unwrap_err().to_string();
         assert!(refused.contains("holds app.pem already"), "{refused}");
@@ -169,11 +189,17 @@ mod tests {
 
     #[test]
     fn the_secret_is_one_of_kubernetes() {
-        let text = secret(&app()).unwrap();
+        let arguments = arguments(PathBuf::new());
+        let text = secret(&app(), &arguments).unwrap();
         let read: serde_json::Value = serde_yaml::from_str(&text).unwrap();
         assert_eq!(read["metadata"]["name"], "coldframe-app");
         assert_eq!(read["stringData"]["app-id"], "7");
         assert_eq!(read["stringData"]["app.pem"], app().key.reveal());
         assert_eq!(read["stringData"]["webhook-secret"], "it's secret");
+        assert_eq!(read["stringData"]["client-secret"], "known to few");
+        // Where nobody signs in, nothing of it is kept.
+        let nobody = Setup { public_url: None, ..arguments };
+        assert!(!secret(&app(), &nobody).unwrap().contains("client"));
+        assert!(!env(&app(), &nobody, Path::new("k")).contains("CLIENT"));
     }
 }

@@ -38,6 +38,9 @@ pub struct Setup {
     /// Where GitHub reaches `serve`: https://HOST/webhook; without it the App has no webhook, which is enough for a workflow
     #[arg(long, value_name = "URL", value_parser = address)]
     pub webhook_url: Option<String>,
+    /// Where the dashboard is to be found from outside: people sign in there with GitHub, by this App
+    #[arg(long, env = "COLDFRAME_PUBLIC_URL", value_name = "URL", value_parser = address)]
+    pub public_url: Option<String>,
     /// What the App is called, which no other App may be [default: coldframe-OWNER]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,

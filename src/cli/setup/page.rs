@@ -12,8 +12,6 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{Html, IntoResponse as _, Response};
 use axum::routing::get;
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -24,8 +22,10 @@ use super::Setup;
 use crate::hub::Bases;
 use crate::hub::needs::NEEDS;
 use crate::hub::registration::Registered;
+use crate::secret::random;
 use crate::tell;
 use crate::tell::setup::{Permission, SetupPage, setup_page};
+use crate::wake::sign_in::callback;
 
 /// The longest name that GitHub takes for an App.
 const LONGEST_NAME: usize = 34;
@@ -99,6 +99,7 @@ pub async fn open(arguments: &Setup, bases: &Bases) -> anyhow::Result<Desk> {
     let listener =
         TcpListener::bind(at).await.with_context(|| format!("cannot listen on {at}; give another --port"))?;
     let here = listener.local_addr()?;
+    let random = || random().context("this machine gives no randomness");
     let (nonce, state) = (random()?, random()?);
     let address = format!("http://{here}/{nonce}/");
     let page = offer(arguments, bases, &format!("{address}registered"), &state)?;
@@ -211,6 +212,8 @@ fn offer(arguments: &Setup, bases: &Bases, back: &str, state: &str) -> anyhow::R
         NEEDS.iter().map(|need| (need.permission.to_string(), need.level.into())).collect();
     let events: Vec<&str> = NEEDS.iter().flat_map(|need| need.events).copied().collect();
     let home = format!("{web}/{}", arguments.repository);
+    let dashboard = arguments.public_url.as_deref().map(url::Url::parse).transpose()?;
+    let callbacks: Vec<String> = dashboard.iter().map(|home| callback(home).to_string()).collect();
     let manifest = json!({
         "name": name,
         "url": home,
@@ -218,6 +221,7 @@ fn offer(arguments: &Setup, bases: &Bases, back: &str, state: &str) -> anyhow::R
         // GitHub wants an address even where nothing is sent.
         "hook_attributes": {"url": hook.unwrap_or(&home), "active": hook.is_some()},
         "redirect_url": back,
+        "callback_urls": callbacks,
         "public": false,
         "default_permissions": permissions,
         "default_events": events,
@@ -249,10 +253,4 @@ fn offer(arguments: &Setup, bases: &Bases, back: &str, state: &str) -> anyhow::R
 fn named(owner: &str) -> String {
     let name = format!("coldframe-{owner}");
     name.chars().take(LONGEST_NAME).collect::<String>().trim_end_matches('-').to_string()
-}
-
-fn random() -> anyhow::Result<String> {
-    let mut bytes = [0; 32];
-    aws_lc_rs::rand::fill(&mut bytes).ok().context("this machine gives no randomness")?;
-    Ok(URL_SAFE_NO_PAD.encode(bytes))
 }

@@ -104,7 +104,7 @@ impl World {
         let until = now.checked_add(SignedDuration::from_hours(1)).unwrap_or(now);
         let text = format!("ghs_{}", random_text(36));
         let actor = Actor::Installation { app, installation, repositories, permissions };
-        self.tokens.insert(text.clone(), Token { actor, expires_at: Some(until) });
+        self.tokens.insert(text.clone(), Token { actor, expires_at: Some(until), by: None });
         (text, until)
     }
 

@@ -63,6 +63,10 @@ fn api(world: &mut World, incoming: &Incoming) -> Response<HttpBody> {
             if world.faults.broken_installation.is_some_and(|id| is_about(incoming, &actor, id)) {
                 return finish(world, incoming, Answer::broken(), &key, is_graphql);
             }
+            let path = rest_path.unwrap_or_default();
+            if let Err(refused) = world.within_the_app(incoming.header("authorization"), path) {
+                return finish(world, incoming, refused, &key, is_graphql);
+            }
             // Limits count per identity: the App's own is not that of its installations.
             let limited = world
                 .faults

@@ -45,6 +45,8 @@ pub struct Manifest {
     /// Where the browser goes with the code.
     pub redirect_url: String,
     #[serde(default)]
+    callback_urls: Vec<String>,
+    #[serde(default)]
     public: bool,
     /// What it may do.
     pub default_permissions: BTreeMap<String, String>,
@@ -85,7 +87,8 @@ impl Manifest {
         })?;
         let name = manifest.name.clone();
         let manifest = manifest.called(world, &name)?;
-        for url in [&manifest.url, &manifest.hook_attributes.url, &manifest.redirect_url] {
+        let urls = [&manifest.url, &manifest.hook_attributes.url, &manifest.redirect_url];
+        for url in urls.into_iter().chain(&manifest.callback_urls) {
             if url::Url::parse(url).is_err() {
                 return Err(refused(format!("Url is not a valid URL: {url}")));
             }
@@ -164,6 +167,8 @@ impl World {
             permissions: permissions.chain([("metadata".to_owned(), Access::Read)]).collect(),
             unheard: EVENTS.iter().map(|(event, _)| *event).filter(|event| !wanted(event)).collect(),
             hook,
+            callbacks: manifest.callback_urls.clone(),
+            client_secret: None,
             owner: owner.to_owned(),
             first,
             installations: BTreeMap::new(),

@@ -22,6 +22,7 @@ mod manifest;
 mod markdown;
 mod merge;
 mod moves;
+mod oauth;
 mod owners;
 mod pages;
 mod queue;
@@ -122,6 +123,7 @@ impl GitHub {
             apps: Default::default(),
             tokens: Default::default(),
             waiting: Default::default(),
+            consents: Default::default(),
             repositories: Default::default(),
             moved: Default::default(),
             events: Vec::new(),

@@ -172,6 +172,8 @@ impl GitHub {
             permissions,
             unheard: BTreeSet::new(),
             hook: None,
+            callbacks: Vec::new(),
+            client_secret: None,
             owner: String::new(),
             first: installation,
             installations: BTreeMap::new(),
@@ -179,6 +181,16 @@ impl GitHub {
         };
         world.apps.insert(id, app);
         Ok(AppSettings { id, key_pem, slug: slug.to_owned(), installation_id: installation })
+    }
+
+    /// Lets an App sign people in, who come back to this address; gives its client id and secret.
+    pub fn sign_in_at(&self, app: u64, callback: &str) -> anyhow::Result<(String, String)> {
+        let mut world = self.world();
+        let app = world.apps.get_mut(&app).with_context(|| format!("no App {app}"))?;
+        let secret = random_text(40);
+        app.callbacks.push(callback.to_owned());
+        app.client_secret = Some(secret.clone());
+        Ok((app.client_id(), secret))
     }
 
     /// Registers an App by a manifest, as a person does in the browser; gives the code by which it is taken.
@@ -305,7 +317,7 @@ impl GitHub {
         let mut world = self.world();
         world.account_add(login, Kind::User);
         let text = format!("ghp_{}", random_text(36));
-        world.tokens.insert(text.clone(), Token { actor: Actor::User(login.to_owned()), expires_at: None });
+        world.tokens.insert(text.clone(), Token { actor: Actor::User(login.to_owned()), expires_at: None, by: None });
         text
     }
 

@@ -38,7 +38,7 @@ fn pages(text: &str) -> String {
         let pin = Pinned { cluster: text.into(), version: None, until: None, why: text.to_string() };
         wave.pinned = vec![pin];
     }
-    let state = DashboardState { views: vec![Arc::new(view.clone())] };
+    let state = DashboardState { views: vec![Arc::new(view.clone())], person: None };
     let asked = Filter { q: text.to_string(), plugin: text.to_string(), state: text.to_string(), ..Filter::default() };
     let mut pages = vec![
         dashboard(&state, &Filter::default(), now),

@@ -25,7 +25,7 @@ fn fleet(copies: usize) -> View {
 }
 
 fn ladder(view: &View, filter: &Filter) -> String {
-    let state = DashboardState { views: vec![Arc::new(view.clone())] };
+    let state = DashboardState { views: vec![Arc::new(view.clone())], person: None };
     dashboard(&state, filter, now()).unwrap()
 }
 

@@ -5,7 +5,8 @@
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode};
 
-use super::{COOKIE, Page, Visit, app, pull, show, visible, words};
+use super::page::{Page, Visit, remember, show, visible, words};
+use super::{app, consent, pull};
 use crate::github::acts::{Act, IssueAct};
 use crate::github::answer::Answer;
 use crate::github::incoming::{Incoming, plain};
@@ -17,6 +18,10 @@ pub fn post(world: &mut World, visit: &Visit<'_>) -> Response<Body> {
         url::form_urlencoded::parse(&visit.incoming.body).into_owned().collect();
     let field = |name: &str| form.get(name).map(String::as_str).unwrap_or_default();
     let parts: Vec<&str> = visit.path.iter().map(String::as_str).collect();
+    // No browser asks for it.
+    if parts == ["login", "oauth", "access_token"] {
+        return world.exchange(visit.incoming);
+    }
     if let Some(owner) = app::Owner::of(&parts)
         && field("create").is_empty()
     {
@@ -36,6 +41,12 @@ pub fn post(world: &mut World, visit: &Visit<'_>) -> Response<Body> {
         ["apps", slug, "installations", "new"] => {
             let page = app::install(world, visit, slug, field("repository")).unwrap_or_else(|page| page);
             show(world, visit, page)
+        }
+        ["login", "oauth", "authorize"] => {
+            match consent::answer(world, visit, (field("query"), field("consent") == "yes")) {
+                Ok(back) => away(&back),
+                Err(page) => show(world, visit, page),
+            }
         }
         ["who"] => choose(field("login"), field("next")),
         [owner, name, "pull", number, "act"] => {
@@ -112,16 +123,6 @@ fn choose(login: &str, next: &str) -> Response<Body> {
     let mut response = to(next);
     remember(&mut response, login);
     response
-}
-
-/// The cookie that says who a browser is.
-pub fn remember(response: &mut Response<Body>, login: &str) {
-    let login: String = url::form_urlencoded::byte_serialize(login.as_bytes()).collect();
-    let life = if login.is_empty() { "; Max-Age=0" } else { "" };
-    let cookie = format!("{COOKIE}={login}; Path=/; HttpOnly; SameSite=Strict{life}");
-    if let Ok(value) = HeaderValue::from_str(&cookie) {
-        response.headers_mut().insert("set-cookie", value);
-    }
 }
 
 fn act<'f>(

@@ -4,7 +4,7 @@
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use super::{Page, Visit};
+use super::page::{Page, Visit};
 use crate::github::answer::Answer;
 use crate::github::manifest::Manifest;
 use crate::github::state::{Kind, World};

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Page, Visit, base, time};
+use super::page::{Page, Visit, base, time};
 use crate::github::markdown;
 use crate::github::state::{Issue, Role, World};
 

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{Page, Visit, base, check_word, diff, marked, time};
+use super::page::{Page, Visit, base, check_word, diff, marked, time};
 use crate::github::markdown;
 use crate::github::standing::Standing;
 use crate::github::state::{Pull, Repository, ReviewState, Role, Turned, World};

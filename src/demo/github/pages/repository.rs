@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Page, Visit, base, check_word, diff, marked, time};
+use super::page::{Page, Visit, base, check_word, diff, marked, time};
 use crate::github::git::{self, EMPTY_TREE};
 use crate::github::markdown;
 use crate::github::state::{Access, Actor, Repository, Role, World};

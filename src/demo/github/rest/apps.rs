@@ -41,11 +41,13 @@ fn get_app(world: &mut World, call: &Call<'_>) -> Outcome {
 /// Hands an App that was registered by a manifest over to whoever has the code.
 fn take(world: &mut World, call: &Call<'_>) -> Outcome {
     let waiting = world.take(call.value("code"))?;
+    let secret = random_text(40);
+    world.apps.get_mut(&waiting.app).ok_or_else(Answer::not_found)?.client_secret = Some(secret.clone());
     let app = world.apps.get(&waiting.app).ok_or_else(Answer::not_found)?;
     let mut value = render::app(world, app);
     value["pem"] = waiting.pem.into();
     value["webhook_secret"] = waiting.secret.into();
-    value["client_secret"] = random_text(40).into();
+    value["client_secret"] = secret.into();
     Ok(Answer::created(value))
 }
 

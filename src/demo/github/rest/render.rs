@@ -365,7 +365,7 @@ pub fn app(world: &World, app: &App) -> Value {
     let first = app.installations.get(&app.first).map(|first| first.account.clone());
     let owner = Some(app.owner.clone()).filter(|owner| !owner.is_empty()).or(first).unwrap_or_else(|| app.login());
     json!({
-        "id": app.id, "node_id": format!("A_{}", app.id), "slug": app.slug, "client_id": format!("Iv1.{:016x}", app.id),
+        "id": app.id, "node_id": format!("A_{}", app.id), "slug": app.slug, "client_id": app.client_id(),
         "owner": user(world, &owner), "name": app.slug, "description": "", "external_url": world.url,
         "html_url": format!("{}/apps/{}", world.url, app.slug), "created_at": stamp(app.created_at),
         "updated_at": stamp(app.created_at), "permissions": permissions,

@@ -18,6 +18,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::answer::Answer;
 use super::faults::Faults;
 use super::manifest::Waiting;
+use super::oauth::Consent;
 use crate::clock::Clock;
 
 pub use issue::Issue;
@@ -58,6 +59,8 @@ pub struct World {
     pub tokens: BTreeMap<String, Token>,
     /// Apps that were registered by a manifest and not taken yet, by the code.
     pub waiting: BTreeMap<String, Waiting>,
+    /// Consents of people to an App that were not taken yet, by the code.
+    pub consents: BTreeMap<String, Consent>,
     /// Repositories by id.
     pub repositories: BTreeMap<u64, Repository>,
     /// Names that repositories had before, in lower case, until somebody takes them.

@@ -52,6 +52,10 @@ pub struct App {
     pub unheard: BTreeSet<&'static str>,
     /// Where its webhooks go.
     pub hook: Option<Hook>,
+    /// Where people come back to whom it signs in.
+    pub callbacks: Vec<String>,
+    /// By what it proves itself when it takes their tokens; none until it was given out.
+    pub client_secret: Option<String>,
     /// The account that registered it; empty: the one that it was installed on first.
     pub owner: String,
     /// The id of its first installation.
@@ -79,6 +83,11 @@ impl App {
     /// The login of its own account.
     pub fn login(&self) -> String {
         format!("{}[bot]", self.slug)
+    }
+
+    /// Its id where it signs people in.
+    pub fn client_id(&self) -> String {
+        format!("Iv1.{:016x}", self.id)
     }
 
     /// The events that it gets.
@@ -186,6 +195,8 @@ pub struct Token {
     pub actor: Actor,
     /// Until when; none = for ever.
     pub expires_at: Option<Timestamp>,
+    /// The App that got it of a person; none for any other token.
+    pub by: Option<u64>,
 }
 
 /// Who asks.

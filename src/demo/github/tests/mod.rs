@@ -8,6 +8,7 @@ mod git;
 mod graphql;
 mod hooks;
 mod merging;
+mod oauth;
 mod pages;
 mod rest;
 mod workflows;
