@@ -23,6 +23,7 @@ mod merge;
 pub mod needs;
 mod other_pulls;
 mod people;
+pub mod proposal;
 mod pull;
 mod pull_wire;
 mod pulls;

@@ -1,5 +1,5 @@
-//! Signing people in by our App, and what each of them may read: asked with a token of theirs, which stays in memory and
-//! is used for nothing else. Who asks, and for how long an answer holds, is `wake/sign_in`.
+//! Signing people in by our App, and what each of them may read: asked with a token of theirs, which stays in memory.
+//! Who asks, and for how long an answer holds, is `wake/sign_in`; what they propose with it, `proposal`.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use url::Url;
 
 use super::budget::Budget;
 use super::error::harmless;
-use super::line::{Call, Line};
+use super::line::{Answer, Call, Line};
 use super::wire::Wire;
 use super::{Bases, HubError};
 use crate::secret::Secret;
@@ -161,7 +161,7 @@ impl Visitor {
         }
         let call = Call::get(format!("/repositories/{id}"));
         let asked = known.map_or_else(|| call.clone(), |known| call.unless(known));
-        let answer = self.line.exchange(&self.crab, &self.budget, &asked).await?;
+        let answer = self.exchange(&asked).await?;
         if let (StatusCode::NOT_MODIFIED, Some(known)) = (answer.status, known) {
             return Ok(Some(Some(known.clone())));
         }
@@ -172,6 +172,11 @@ impl Visitor {
             Err(HubError::NotFound { .. } | HubError::Forbidden { .. }) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Asks with their token.
+    pub(super) async fn exchange(&self, call: &Call) -> Result<Answer, HubError> {
+        self.line.exchange(&self.crab, &self.budget, call).await
     }
 }
 

@@ -50,6 +50,8 @@ pub struct Base {
     pub loaded: Arc<Loaded>,
     /// What is wrong with the newest policy file.
     pub problem: Option<String>,
+    /// The policy files of that commit; none where something is wrong with them.
+    pub files: Option<Arc<Vec<SourceFile>>>,
     /// The inventory.
     pub clusters: Read<Vec<ListedCluster>>,
     /// The spots of each plugin on each tier.
@@ -116,6 +118,7 @@ pub async fn read(context: &mut Context) -> anyhow::Result<Base> {
         .await?
         .with_context(|| format!("the default branch `{}` does not exist", context.repo.repository.default_branch))?;
     let (loaded, problem) = load(context, files, &commit).await?;
+    let files = context.memory.policy.as_ref().filter(|_| problem.is_none()).map(|(files, _)| Arc::clone(files));
     let (wanted, at, default) = (Arc::clone(&loaded), commit.clone(), context.repo.repository.default_branch.clone());
     let named = branches(context);
     let listed = match &loaded.wiring.inventory {
@@ -154,6 +157,7 @@ pub async fn read(context: &mut Context) -> anyhow::Result<Base> {
         default: context.repo.repository.default_branch.clone(),
         loaded,
         problem,
+        files,
         clusters,
         spots,
     })
@@ -180,7 +184,7 @@ async fn load(
     commit: &Sha,
 ) -> anyhow::Result<(Arc<Loaded>, Option<String>)> {
     if let Some((known, loaded)) = &context.memory.policy
-        && *known == files
+        && **known == files
     {
         context.memory.broken = None;
         return Ok((Arc::clone(loaded), None));
@@ -191,7 +195,7 @@ async fn load(
         1 => match whole(context, &files).await {
             Ok(loaded) => {
                 let loaded = Arc::new(loaded);
-                context.memory.policy = Some((files, Arc::clone(&loaded)));
+                context.memory.policy = Some((Arc::new(files), Arc::clone(&loaded)));
                 context.memory.broken = None;
                 return Ok((loaded, None));
             }
@@ -204,7 +208,7 @@ async fn load(
         let presets = context.memory.presets.values().cloned().collect();
         let find = move |store: &Store, access: &_| last_policy::find(store, access, (&setting, presets), &newest);
         let before = context.repo.git(find).await?;
-        context.memory.policy = before.map(|(files, loaded)| (files, Arc::new(loaded)));
+        context.memory.policy = before.map(|(files, loaded)| (Arc::new(files), Arc::new(loaded)));
     }
     match &context.memory.policy {
         Some((_, last)) => {

@@ -74,7 +74,7 @@ pub struct Reach {
 #[derive(Default)]
 pub struct Memory {
     /// The last policy that had no errors, and the text it was read from.
-    pub policy: Option<(Vec<SourceFile>, Arc<Loaded>)>,
+    pub policy: Option<(Arc<Vec<SourceFile>>, Arc<Loaded>)>,
     /// Presets of other repositories.
     pub presets: super::presets::Known,
     /// What the log says is wrong with the newest policy.

@@ -65,7 +65,7 @@ use self::whose::Whose;
 use crate::hub::{HubPull, HubState, OtherPull, PullPage};
 use crate::inventory::ListedCluster;
 use crate::ledger::Branch;
-use crate::policy::Loaded;
+use crate::policy::{Loaded, SourceFile};
 use crate::{clock, tell};
 
 /// What stands on a pull request beside what was planned.
@@ -102,8 +102,19 @@ pub struct Seen {
     lines: BTreeMap<String, Read<base::Line>>,
     /// The policy as it was read.
     pub loaded: std::sync::Arc<Loaded>,
+    /// Its files, where nothing is wrong with them.
+    pub files: Option<Written>,
     /// The inventory as it was read.
     pub clusters: std::sync::Arc<Vec<ListedCluster>>,
+}
+
+/// The policy files of a repository at a commit of its default branch.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// The commit.
+    pub commit: Sha,
+    /// What they say.
+    pub files: std::sync::Arc<Vec<SourceFile>>,
 }
 
 /// Looks at everything. The hub and the ledger first and the base branch after them: a merge that the page shows, or
@@ -194,6 +205,7 @@ pub async fn observe(context: &mut Context) -> anyhow::Result<Seen> {
     let (web, clusters) = (context.repo.hub.web_url(), std::sync::Arc::new(clusters));
     let (spots, lines, loaded, dashboard) = (base.spots, base.lines, base.loaded, context.dashboard.clone());
     let boxes = context.memory.boxes.clone();
+    let files = base.files.map(|files| Written { commit: base.commit, files });
     Ok(Seen {
         snapshot,
         bases,
@@ -207,6 +219,7 @@ pub async fn observe(context: &mut Context) -> anyhow::Result<Seen> {
         spots,
         lines,
         loaded,
+        files,
         clusters,
     })
 }

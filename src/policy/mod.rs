@@ -4,6 +4,7 @@
 mod address;
 mod alone;
 mod check;
+mod choice;
 pub(crate) mod file;
 mod limits;
 mod pinned;
@@ -24,6 +25,7 @@ use decide::{Policy, Tier};
 pub use address::defined_chart;
 pub use alone::signal_settings;
 pub use check::{check, check_in, check_resolved, good};
+pub use choice::{Choice, choose};
 pub use limits::{Mode, OperatorLimits, Setting, limits_schema};
 pub use pinned::{PinnedPreset, pinned_presets};
 pub use preset::render;

@@ -1,6 +1,7 @@
 //! The dashboard's first page: the ladders of all repositories, what needs a person first. Each of its other pages is a
 //! file of its own; who asks for them is in `wake/pages`, what they look like in `templates/style.css`.
 
+mod choice;
 mod clusters;
 mod filter;
 #[cfg(test)]
@@ -24,6 +25,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{TellError, View, board, inert, render};
+pub use choice::{Choice, Chosen, choice_page};
 pub use filter::Filter;
 use filter::Form;
 use ladder::{Row, rows};

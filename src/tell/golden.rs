@@ -144,7 +144,7 @@ fn pages() {
     assert_eq!(links, cells + rows, "every cell opens its wave, every row its plugin");
     golden("dashboard.html", &ladder);
     let wave = |plugin: &str, tier: &str| {
-        (format!("wave-{plugin}-{tier}.html"), wave_page(&view, &plugin.into(), &tier.into(), now))
+        (format!("wave-{plugin}-{tier}.html"), wave_page(&view, &plugin.into(), &tier.into(), false, now))
     };
     let pages = [
         wave("cert-manager", "silver"),
@@ -164,7 +164,7 @@ fn pages() {
         golden(&name, &page);
     }
     assert!(dashboard(&DashboardState::default(), &Filter::default(), now).unwrap().contains("No repository"));
-    assert!(wave_page(&view, &loki(), &"platinum".into(), now).is_err());
+    assert!(wave_page(&view, &loki(), &"platinum".into(), false, now).is_err());
     assert!(tier_page(&view, &"platinum".into(), &Filter::default(), now).is_err());
     assert!(plugin_page(&view, &"nobody".into(), now).is_err());
     assert!(release_page(&view, &loki(), &fixture::version("9.9.9"), now).is_err());

@@ -386,7 +386,7 @@ fn a_thousand_clusters_with_long_evidence_fit() {
 fn an_address_that_is_none_leads_nowhere() {
     let mut view = fixture::view();
     view.links.repo = "javascript:alert(1)//".to_string();
-    let page = wave_page(&view, &"cert-manager".into(), &"silver".into(), fixture::now()).unwrap();
+    let page = wave_page(&view, &"cert-manager".into(), &"silver".into(), true, fixture::now()).unwrap();
     assert!(page.contains("href=\"#\"") && !page.contains("javascript:"), "{page}");
     let text = body(&PullFacts::of(&view.plan, &fixture::open(), &view.links, &[])).unwrap();
     assert!(!text.contains("](javascript"), "{text}");

@@ -48,8 +48,8 @@ pub use check::{CheckText, Conclusion, StatusText, check, status, urgent};
 pub use commit::{Trailers, commit_message, trailers};
 pub use compared::compared;
 pub use dashboard::{
-    DashboardState, Filter, Person, dashboard, plugin_page, release_page, repository_page, tier_page, wave_page,
-    wave_path,
+    Choice, Chosen, DashboardState, Filter, Person, choice_page, dashboard, plugin_page, release_page, repository_page,
+    tier_page, wave_page, wave_path,
 };
 pub use explain::explain;
 pub use feed::{Feed, feed};

@@ -43,7 +43,9 @@ const MARKDOWN: [(&str, &str); 16] = [
 ];
 
 /// The HTML templates.
-const HTML: [(&str, &str); 13] = [
+const HTML: [(&str, &str); 16] = [
+    ("head", include_str!("../../templates/head.html.hbs")),
+    ("bare", include_str!("../../templates/bare.html.hbs")),
     ("page", include_str!("../../templates/page.html.hbs")),
     ("filter", include_str!("../../templates/filter.html.hbs")),
     ("board", include_str!("../../templates/board.html.hbs")),
@@ -56,6 +58,7 @@ const HTML: [(&str, &str); 13] = [
     ("tier", include_str!("../../templates/tier.html.hbs")),
     ("release", include_str!("../../templates/release.html.hbs")),
     ("setup", include_str!("../../templates/setup.html.hbs")),
+    ("choice", include_str!("../../templates/choice.html.hbs")),
     ("sign-in", include_str!("../../templates/sign-in.html.hbs")),
 ];
 

@@ -1,6 +1,7 @@
 //! What rings: webhooks, senders in clusters, alarms. A ring says that something may have changed and where;
 //! it carries no facts, many in a row are one, and with all of them lost the alarm finds the same.
 
+mod choice;
 mod news;
 pub mod pages;
 pub mod port;

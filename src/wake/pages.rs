@@ -21,12 +21,13 @@ use tower_http::set_header::SetResponseHeaderLayer;
 
 use super::news::News;
 use super::port::Bounds;
-use super::probes;
-use super::sign_in::Door;
+use super::sign_in::{Door, Session};
+use super::{choice, probes};
 use crate::act::Receipt;
 use crate::clock;
 use crate::hub::Repository;
 use crate::metrics::{Metrics, Outcome};
+use crate::observe::Written;
 use crate::tell::{self, DashboardState, Filter, TellError, View};
 use crate::tick::Ticked;
 
@@ -41,8 +42,17 @@ pub struct Pages {
 #[derive(Default)]
 struct Shown {
     listed: bool,
-    /// By name, with the number of the repository.
-    views: BTreeMap<String, (u64, Arc<View>)>,
+    /// By name.
+    all: BTreeMap<String, Known>,
+}
+
+/// What is known of a repository.
+#[derive(Clone)]
+pub(super) struct Known {
+    pub(super) of: Repository,
+    pub(super) view: Arc<View>,
+    /// Its policy files, where nothing is wrong with them.
+    pub(super) files: Option<Written>,
 }
 
 /// Who reads the pages.
@@ -50,21 +60,30 @@ struct Shown {
 pub(super) enum Reader {
     /// Whoever reaches them: all of it.
     Anybody,
-    /// A person: these repositories, by their numbers.
-    Person(tell::Person, Arc<BTreeSet<u64>>),
+    /// Somebody who is not known yet: nothing.
+    Nobody,
+    /// A person.
+    Person {
+        /// As the pages name them.
+        person: tell::Person,
+        /// These repositories, by their numbers.
+        may: Arc<BTreeSet<u64>>,
+        /// By which they ask for more than to read.
+        session: Arc<Session>,
+    },
 }
 
 impl Reader {
-    /// Somebody who is not known yet.
-    pub(super) fn nobody() -> Self {
-        Self::Person(tell::Person { login: String::new(), unsaid: false }, Arc::default())
-    }
-
     fn may(&self, repository: u64) -> bool {
         match self {
             Self::Anybody => true,
-            Self::Person(_, may) => may.contains(&repository),
+            Self::Nobody => false,
+            Self::Person { may, .. } => may.contains(&repository),
         }
+    }
+
+    fn is_person(&self) -> bool {
+        matches!(self, Self::Person { .. })
     }
 }
 
@@ -91,7 +110,7 @@ impl Pages {
 
     /// The numbers of the repositories that are shown.
     pub(super) fn numbers(&self) -> BTreeSet<u64> {
-        self.shown().views.values().map(|(id, _)| *id).collect()
+        self.shown().all.values().map(|known| known.of.id).collect()
     }
 
     /// Shows and counts a pass.
@@ -114,9 +133,10 @@ impl Pages {
         let trouble =
             view.trouble.clone().or_else(|| refused(&ticked.receipts)).or_else(|| ticked.notify_error.clone());
         let notes = ticked.seen.notes(&ticked.plan);
-        let view = Arc::new(View { trouble, notes, ..view });
-        let before = self.shown().views.insert(name, (of.id, Arc::clone(&view)));
-        if before.is_none_or(|(id, before)| id != of.id || !before.is_like(&view)) {
+        let view = Arc::new(View { links: ticked.seen.links(), trouble, notes, ..view });
+        let known = Known { of: of.clone(), view: Arc::clone(&view), files: ticked.seen.files.clone() };
+        let before = self.shown().all.insert(name, known);
+        if before.is_none_or(|before| before.of.id != of.id || !before.view.is_like(&view)) {
             self.news.ring();
         }
     }
@@ -124,23 +144,22 @@ impl Pages {
     /// Says on the pages that the last pass failed; what was seen before stays.
     pub fn failed(&self, repository: &str, error: &str) {
         let trouble = Some(format!("the last look failed: {error}"));
-        if let Some((_, view)) = self.shown().views.get_mut(repository).filter(|(_, view)| view.trouble != trouble) {
-            *view = Arc::new(View { trouble, ..View::clone(view) });
+        if let Some(known) = self.shown().all.get_mut(repository).filter(|known| known.view.trouble != trouble) {
+            known.view = Arc::new(View { trouble, ..View::clone(&known.view) });
             self.news.ring();
         }
     }
 
     /// A repository is not looked after any more, or has another name: the pages forget it.
     pub fn left(&self, repository: &str) {
-        self.shown().views.remove(repository);
+        self.shown().all.remove(repository);
         self.metrics.left(repository);
         self.news.ring();
     }
 
     /// A repository as it was seen last, for those who may read it: to all others there is none.
-    fn view(&self, reader: &Reader, name: &str) -> Option<Arc<View>> {
-        let shown = self.shown();
-        shown.views.get(name).filter(|(id, _)| reader.may(*id)).map(|(_, view)| Arc::clone(view))
+    pub(super) fn known(&self, reader: &Reader, name: &str) -> Option<Known> {
+        self.shown().all.get(name).filter(|known| reader.may(known.of.id)).cloned()
     }
 
     /// A page about it.
@@ -150,15 +169,16 @@ impl Pages {
         (owner, name): (&str, &str),
         tell: impl FnOnce(&View) -> Result<String, TellError>,
     ) -> Response {
-        self.view(reader, &format!("{owner}/{name}")).map_or_else(nothing, |view| page(tell(&view)))
+        self.known(reader, &format!("{owner}/{name}")).map_or_else(nothing, |known| page(tell(&known.view)))
     }
 
     fn state(&self, reader: &Reader) -> DashboardState {
         let shown = self.shown();
-        let views = shown.views.values().filter(|(id, _)| reader.may(*id)).map(|(_, view)| Arc::clone(view)).collect();
+        let known = shown.all.values().filter(|known| reader.may(known.of.id));
+        let views = known.map(|known| Arc::clone(&known.view)).collect();
         let person = match reader {
-            Reader::Anybody => None,
-            Reader::Person(person, _) => Some(person.clone()),
+            Reader::Anybody | Reader::Nobody => None,
+            Reader::Person { person, .. } => Some(person.clone()),
         };
         DashboardState { views, person }
     }
@@ -197,7 +217,7 @@ pub fn router(pages: Pages, door: Option<&Door>, probed: bool, known: Option<Str
     let router = if probed { router.merge(probes::routes()) } else { router };
     let router = router.with_state(pages.clone());
     let router = match door {
-        Some(door) => door.before(pages, router),
+        Some(door) => door.before(pages.clone(), router.merge(choice::routes().with_state(pages))),
         None => router.layer(Extension(Reader::Anybody)),
     };
     called(router, known)
@@ -273,7 +293,8 @@ async fn wave(
     Path((owner, name, plugin, tier)): Path<(String, String, String, String)>,
 ) -> Response {
     let (plugin, tier) = (PluginName::new(plugin), TierName::new(tier));
-    pages.about(&reader, (&owner, &name), |view| tell::wave_page(view, &plugin, &tier, clock::now()))
+    let signed_in = reader.is_person();
+    pages.about(&reader, (&owner, &name), |view| tell::wave_page(view, &plugin, &tier, signed_in, clock::now()))
 }
 
 async fn release(
@@ -310,9 +331,11 @@ async fn moved(
     Extension(reader): Extension<Reader>,
     Query(asked): Query<Asked>,
 ) -> Response {
-    let view = pages.view(&reader, &asked.repository);
+    let known = pages.known(&reader, &asked.repository);
     let (plugin, tier) = (PluginName::new(asked.plugin), TierName::new(asked.tier));
-    view.map_or_else(nothing, |view| Redirect::permanent(&tell::wave_path(&view, &plugin, &tier)).into_response())
+    known.map_or_else(nothing, |known| {
+        Redirect::permanent(&tell::wave_path(&known.view, &plugin, &tier)).into_response()
+    })
 }
 
 /// Whose versions are asked for; with one repository it need not be said.
@@ -329,7 +352,7 @@ pub(super) async fn versions(
     Query(of): Query<Of>,
 ) -> Response {
     let view = match of.repository {
-        Some(repository) => pages.view(&reader, &repository),
+        Some(repository) => pages.known(&reader, &repository).map(|known| known.view),
         None => {
             let mut views = pages.state(&reader).views;
             if views.len() > 1 {
@@ -344,7 +367,7 @@ pub(super) async fn versions(
     found.map_or_else(|| StatusCode::NOT_FOUND.into_response(), |feed| Json(feed).into_response())
 }
 
-fn nothing() -> Response {
+pub(super) fn nothing() -> Response {
     (StatusCode::NOT_FOUND, "there is no such page; the first one leads to all that there are\n").into_response()
 }
 

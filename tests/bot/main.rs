@@ -12,6 +12,7 @@ mod budget;
 mod calls;
 mod catalog;
 mod checks;
+mod choice;
 mod dashboard;
 mod demo;
 mod differences;

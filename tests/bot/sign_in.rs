@@ -1,16 +1,14 @@
 //! The dashboard behind a sign-in with GitHub: whoever has none sees nothing, everybody else what they may read. The
 //! browsers are played by HTTP.
 
-use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::time::Instant;
 
 use demo::github::Role;
 use jiff::SignedDuration;
-use reqwest::redirect::Policy;
-use reqwest::{Client, Response};
+use reqwest::Client;
 
-use crate::browser::{after, unescaped};
+use crate::browser::Browser;
 use crate::port::is_up_at;
 use crate::support::{Bot, REPOSITORY, Stage};
 use crate::tenants::{connections, copy, hosts};
@@ -18,23 +16,16 @@ use crate::tenants::{connections, copy, hosts};
 const OTHER: &str = "acme/other";
 
 /// A bot whose dashboard has a door.
-struct House<'s> {
-    stage: &'s Stage,
-    bot: Bot,
-    home: String,
+pub struct House<'s> {
+    pub stage: &'s Stage,
+    pub bot: Bot,
+    pub home: String,
     metrics: String,
     secret: String,
 }
 
-/// A browser, with its cookies of the dashboard.
-struct Browser<'h> {
-    house: &'h House<'h>,
-    client: Client,
-    jar: BTreeMap<String, String>,
-}
-
 impl<'s> House<'s> {
-    async fn open(stage: &'s Stage, more: &[(&str, &str)]) -> Self {
+    pub async fn open(stage: &'s Stage, more: &[(&str, &str)]) -> Self {
         let home = format!("http://{}", stage.world.settings().dashboard);
         let app = stage.world.settings().app_id;
         let (id, secret) = stage.world.github().sign_in_at(app, &format!("{home}/signed-in")).unwrap();
@@ -52,74 +43,9 @@ impl<'s> House<'s> {
         Self { stage, bot, home, metrics, secret }
     }
 
-    fn browser(&self) -> Browser<'_> {
-        let client = Client::builder().redirect(Policy::none()).build().unwrap();
-        Browser { house: self, client, jar: BTreeMap::new() }
-    }
-}
-
-impl Browser<'_> {
-    /// Asks for an address of the dashboard, and keeps the cookies that come back.
-    async fn get(&mut self, address: &str) -> Response {
-        let address =
-            if address.starts_with('/') { format!("{}{address}", self.house.home) } else { address.to_owned() };
-        let answer = self.client.get(address).header("cookie", self.cookies()).send().await.unwrap();
-        self.keep(&answer);
-        answer
-    }
-
-    async fn says(&mut self, address: &str) -> (u16, String) {
-        let answer = self.get(address).await;
-        (answer.status().as_u16(), answer.text().await.unwrap())
-    }
-
-    fn cookies(&self) -> String {
-        self.jar.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("; ")
-    }
-
-    fn keep(&mut self, answer: &Response) {
-        for cookie in answer.headers().get_all("set-cookie") {
-            let text = cookie.to_str().unwrap();
-            assert!(text.contains("; HttpOnly; SameSite=Lax"), "{text}");
-            let (name, value) = text.split(';').next().unwrap().split_once('=').unwrap();
-            self.jar.remove(name);
-            if !value.is_empty() {
-                self.jar.insert(name.to_owned(), value.to_owned());
-            }
-        }
-    }
-
-    /// From the page to sign in over the one of GitHub; gives where that sends the browser back to.
-    async fn agrees(&mut self, to: &str, who: &str, agrees: bool) -> String {
-        let page = self.get(&format!("/sign-in?to={to}")).await.text().await.unwrap();
-        let next = unescaped(after(&page, "class=\"button\" href=\""));
-        let away = self.get(&format!("/{next}")).await;
-        assert_eq!(away.status(), 303);
-        let hub = self.house.stage.world.settings().hub.clone();
-        let asks = away.headers()["location"].to_str().unwrap().to_owned();
-        assert!(
-            asks.starts_with(&format!("{hub}/login/oauth/authorize?")) && !asks.contains(&self.house.secret),
-            "{asks}"
-        );
-        let cookie = format!("sandbox_who={who}");
-        let page = self.client.get(asks).header("cookie", &cookie).send().await.unwrap().text().await.unwrap();
-        let query = unescaped(after(&page, "name=\"query\" value=\""));
-        let consent = if agrees { "yes" } else { "no" };
-        let mut form = url::form_urlencoded::Serializer::new(String::new());
-        let form = form.append_pair("query", &query).append_pair("consent", consent).finish();
-        let request = self.client.post(format!("{hub}/login/oauth/authorize")).header("cookie", &cookie);
-        let done = request.header("origin", hub).body(form).send().await.unwrap().text().await.unwrap();
-        unescaped(after(&done, "<a href=\""))
-    }
-
-    async fn signs_in(&mut self, who: &str) {
-        let back = self.agrees("%2Facme%2Fother%3Fq%3Dcert", who, true).await;
-        let answer = self.get(&back).await;
-        assert_eq!(answer.status(), 303, "{}", self.house.stage.logged());
-        let home = format!("{}/acme/other?q=cert", self.house.home);
-        assert_eq!(answer.headers()["location"].to_str().unwrap(), home, "where they were going");
-        assert_eq!(answer.headers()["cache-control"], "no-store");
-        assert_eq!(self.jar.len(), 1, "the attempt is over");
+    pub fn browser(&self) -> Browser {
+        let hub = &self.stage.world.settings().hub;
+        Browser::new(&self.home, hub, hub)
     }
 }
 
@@ -194,7 +120,7 @@ async fn a46_each_person_sees_what_they_may_read_and_nothing_else() {
         assert_eq!(eve.get(&wave).await.status(), status, "{of}");
     }
     let feed =
-        async |browser: &mut Browser<'_>, of: &str| browser.says(&format!("/versions/cert-manager/qa.json{of}")).await;
+        async |browser: &mut Browser, of: &str| browser.says(&format!("/versions/cert-manager/qa.json{of}")).await;
     assert_eq!(feed(&mut eve, "").await.0, 200, "she reads one");
     assert_eq!(feed(&mut eve, "?repository=acme/fleet").await, feed(&mut eve, "?repository=acme/nothing").await);
 
@@ -205,7 +131,7 @@ async fn a46_each_person_sees_what_they_may_read_and_nothing_else() {
     again.signs_in("maria").await;
     assert_eq!(again.says("/acme/fleet").await, nothing);
 
-    let out = async |browser: &Browser<'_>, origin: Option<&str>| {
+    let out = async |browser: &Browser, origin: Option<&str>| {
         let request = browser.client.post(format!("{}/sign-out", house.home)).header("cookie", browser.cookies());
         let request = origin.iter().fold(request, |request, origin| request.header("origin", *origin));
         request.send().await.unwrap().status().as_u16()
@@ -226,7 +152,7 @@ async fn a46_each_person_sees_what_they_may_read_and_nothing_else() {
 async fn a46_a_sign_in_counts_once_in_the_browser_that_began_it() {
     let stage = Stage::set().await;
     let house = House::open(&stage, &[]).await;
-    let refused = async |browser: &mut Browser<'_>, back: &str, status: u16, why: &str| {
+    let refused = async |browser: &mut Browser, back: &str, status: u16, why: &str| {
         let said = browser.says(back).await;
         assert!(
             said.0 == status && said.1.contains("You are not signed in.") && said.1.contains(why),

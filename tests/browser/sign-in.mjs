@@ -38,8 +38,8 @@ await browse(async ({ page, context, shot, complained }) => {
   const shown = await page.locator("main").innerText();
   must(shown.includes("No repository that you can read") && !shown.includes(given.repository), `a stranger sees: ${shown}`);
   await inspect(page, shot, "signed-in-stranger");
-  const there = await page.goto(at(plugin));
-  same(there.status(), 404, "what they may not read");
+  const hidden = await page.goto(at(plugin));
+  same(hidden.status(), 404, "what they may not read");
   const page404 = await page.locator("body").innerText();
   const nothing = await page.goto(at(plugin.replace(given.repository, "acme/nothing")));
   same([nothing.status(), await page.locator("body").innerText()], [404, page404], "what is not there");
@@ -58,6 +58,24 @@ await browse(async ({ page, context, shot, complained }) => {
   for (const cookie of await context.cookies(given.dashboard)) {
     if (cookie.name.startsWith("coldframe")) must(cookie.httpOnly && cookie.sameSite === "Lax", JSON.stringify(cookie));
   }
+
+  // She chooses a version: the pull request is hers.
+  await page.goto(at(`${plugin}/tiers/gold`));
+  await inspect(page, shot, "choice");
+  const box = page.getByLabel(`${given.plugin} on gold`);
+  const offered = await box.locator("option").allInnerTexts();
+  must(offered[0].startsWith("stays on ") && offered.at(-1) === "takes every accepted version", JSON.stringify(offered));
+  await box.selectOption({ index: 0 });
+  await page.getByRole("button", { name: "Open a pull request" }).click();
+  const opened = page.getByRole("link", { name: /^pull request #\d+$/ });
+  await opened.waitFor();
+  await inspect(page, shot, "chosen");
+  const there = await opened.getAttribute("href");
+  await page.getByRole("link", { name: "Back" }).click();
+  await page.waitForURL((url) => url.pathname.endsWith("/tiers/gold"));
+  await page.goto(there);
+  must((await page.locator("body").innerText()).includes(given.owner), "it is by her");
+  await page.goto(at("/"));
 
   // She signs out in another tab: the open page leads to the sign-in by itself, and shows nothing old.
   const other = await context.newPage();

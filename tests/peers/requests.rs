@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use std::process::Stdio;
 use std::sync::Mutex;
 
-use demo::github::Rule;
+use demo::github::{Access, Rule};
 use serde_json::{Value, json};
 
+use crate::browser::Browser;
 use crate::graphql::refused;
 use crate::openapi::{Difference, Half, differences};
 use crate::peers::Running;
@@ -143,6 +144,50 @@ async fn what_a_token_of_a_person_sends_is_what_github_takes() {
     }
     let record = distinct(&record);
     assert_eq!(missing(&record, &OF_A_PERSON), Vec::<&str>::new(), "{:#?}\n{said}", kinds(&record));
+    assert_as_described(record).await;
+}
+
+/// What the dashboard asks for somebody who has signed in, with their token.
+const OF_A_VISITOR: [&str; 8] = [
+    "GET /user",
+    "GET /repositories/N",
+    "POST /repos/acme/fleet/git/refs",
+    "GET /repos/acme/fleet/contents/coldframe.yaml",
+    "PUT /repos/acme/fleet/contents/coldframe.yaml",
+    "POST /repos/acme/fleet/pulls",
+    "GET /repos/acme/fleet/pulls",
+    "DELETE /repos/acme/fleet/git/refs/heads/maria/cert-manager-gold-1.14.7",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_visitor_of_the_dashboard_asks_is_what_github_takes() {
+    let stage = Stage::set().await;
+    let (github, given) = (stage.world.github(), stage.world.settings());
+    let (address, record) = record(&given.hub).await;
+    let home = format!("http://{}", given.dashboard);
+    let (id, secret) = github.sign_in_at(given.app_id, &format!("{home}/signed-in")).unwrap();
+    let metrics = format!("127.0.0.1:{}", demo::free_port().unwrap());
+    let bot = stage.serve_with(&[
+        ("COLDFRAME_HUB", &address),
+        ("COLDFRAME_PUBLIC_URL", &home),
+        ("COLDFRAME_CLIENT_ID", &id),
+        ("COLDFRAME_CLIENT_SECRET", &secret),
+        ("COLDFRAME_METRICS", &metrics),
+    ]);
+    stage.until("bronze is open", |stage| stage.pull("cert-manager", "bronze")).await;
+    let mut maria = Browser::new(&home, &address, &given.hub);
+    maria.signs_in("maria").await;
+    let wave = "/acme/fleet/plugins/cert-manager/tiers/gold";
+    assert_eq!(maria.says(wave).await.0, 200, "{}", stage.logged());
+    // Once without what it takes, and so taken back; once with it; and once more.
+    for (access, status) in [(Access::Read, 403), (Access::Write, 200), (Access::Write, 200)] {
+        github.set_app_permission(given.app_id, "pull_requests", Some(access)).unwrap();
+        let said = maria.sends(&format!("{wave}/version"), &[("version", "1.14.7")], Some(&home)).await;
+        assert_eq!(said.0, status, "{said:?}");
+    }
+    drop(bot);
+    let record = distinct(&record);
+    assert_eq!(missing(&record, &OF_A_VISITOR), Vec::<&str>::new(), "{:#?}", kinds(&record));
     assert_as_described(record).await;
 }
 

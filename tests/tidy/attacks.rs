@@ -10,7 +10,7 @@ use super::source::{File, repository};
 const ROWS: &str = "tests/attacks.yaml";
 const PAGE: &str = "docs/attacks.md";
 /// What a number begins with, how many there are, and the heading of their part of the page.
-const KINDS: [(char, usize, &str); 2] = [('A', 46, "Attacks"), ('F', 50, "Failures")];
+const KINDS: [(char, usize, &str); 2] = [('A', 47, "Attacks"), ('F', 50, "Failures")];
 const BLESS: &str = "COLDFRAME_BLESS=1 ./tests/run generated";
 
 /// One row of the page.

@@ -64,7 +64,7 @@ fn api(world: &mut World, incoming: &Incoming) -> Response<HttpBody> {
                 return finish(world, incoming, Answer::broken(), &key, is_graphql);
             }
             let path = rest_path.unwrap_or_default();
-            if let Err(refused) = world.within_the_app(incoming.header("authorization"), path) {
+            if let Err(refused) = world.within_the_app(incoming.header("authorization"), &incoming.method, path) {
                 return finish(world, incoming, refused, &key, is_graphql);
             }
             // Limits count per identity: the App's own is not that of its installations.

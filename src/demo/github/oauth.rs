@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use aws_lc_rs::digest::{SHA256, digest};
 use axum::body::Body as HttpBody;
-use axum::http::{HeaderValue, Response, StatusCode};
+use axum::http::{HeaderValue, Method, Response, StatusCode};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::{SignedDuration, Timestamp};
@@ -140,17 +140,32 @@ impl World {
         }))
     }
 
-    /// Refuses what the token of a person may not that an App has got: it reads who they are, and repositories that are
-    /// public or that the App is installed on. Nothing else of such tokens is modelled here.
-    pub fn within_the_app(&self, header: Option<&str>, path: &str) -> Result<(), Answer> {
+    /// Refuses what the token of a person may not that an App has got, whatever they may themselves: it reads who they
+    /// are and repositories that are public or that the App is installed on, and does with references, files and pull
+    /// requests what the App may do. Nothing else of such tokens is modelled here.
+    pub fn within_the_app(&self, header: Option<&str>, method: &Method, path: &str) -> Result<(), Answer> {
         let text = header.and_then(|header| header.split_once(' ')).map(|(_, text)| text.trim()).unwrap_or_default();
         let Some(app) = self.tokens.get(text).and_then(|token| token.by) else { return Ok(()) };
-        if path == "/user" {
-            return Ok(());
-        }
-        let id = path.strip_prefix("/repositories/").and_then(|id| id.parse().ok()).ok_or_else(Answer::not_found)?;
-        let here = self.apps.get(&app).and_then(|app| app.installed_in(id));
-        let reached = here.is_some_and(|here| here.suspended_at.is_none());
-        if reached { Ok(()) } else { self.need(&Actor::Anonymous, id, "metadata", Access::Read, Role::Read) }
+        let parts: Vec<&str> = path.split('/').skip(1).collect();
+        let (id, permission) = match parts.as_slice() {
+            ["user"] => return Ok(()),
+            ["repositories", id] => (id.parse().ok(), "metadata"),
+            ["repos", owner, name, "git", "refs", ..] | ["repos", owner, name, "contents", ..] => {
+                (self.find(owner, name), "contents")
+            }
+            ["repos", owner, name, "pulls"] => (self.find(owner, name), "pull_requests"),
+            _ => (None, ""),
+        };
+        let id = id.ok_or_else(Answer::not_found)?;
+        let app = self.apps.get(&app).ok_or_else(Answer::not_found)?;
+        let access = if method.is_safe() { Access::Read } else { Access::Write };
+        let here = app.installed_in(id).filter(|here| here.suspended_at.is_none());
+        let actor = here.map_or(Actor::Anonymous, |here| Actor::Installation {
+            app: app.id,
+            installation: here.id,
+            repositories: here.repositories.clone(),
+            permissions: app.permissions.clone(),
+        });
+        self.need(&actor, id, permission, access, Role::Read)
     }
 }

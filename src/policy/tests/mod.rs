@@ -12,6 +12,7 @@ use super::*;
 use parse::forms::Words as _;
 
 mod chart_mistakes;
+mod choice;
 mod clusters;
 mod limits;
 mod mistakes;

@@ -50,7 +50,7 @@ fn pages(text: &str) -> String {
         release_page(&view, &plugin, &fixture::version("1.15.0"), now),
     ];
     for plugin in ["cert-manager", "trust-manager"] {
-        pages.push(wave_page(&view, &plugin.into(), &silver, now));
+        pages.push(wave_page(&view, &plugin.into(), &silver, true, now));
         pages.push(plugin_page(&view, &plugin.into(), now));
     }
     pages.into_iter().map(Result::unwrap).collect()

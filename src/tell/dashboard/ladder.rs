@@ -168,6 +168,6 @@ fn says(wave: &WaveReport) -> (String, Option<Timestamp>) {
 }
 
 /// Whether a cell names what is on the base branch.
-fn runs(wave: &WaveReport) -> bool {
+pub(crate) fn runs(wave: &WaveReport) -> bool {
     words::landed(wave) || matches!(wave.state, WaveState::Idle { .. })
 }

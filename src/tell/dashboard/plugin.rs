@@ -158,7 +158,7 @@ fn is_on_its_way(wave: &WaveReport) -> bool {
 }
 
 /// Every release that is known of a plugin, the newest first.
-fn versions(view: &View, plugin: &PluginName) -> Vec<Version> {
+pub(crate) fn versions(view: &View, plugin: &PluginName) -> Vec<Version> {
     let page = view.pages.get(plugin);
     let seen = page.into_iter().flat_map(|page| page.releases.iter().map(|seen| &seen.version));
     let moved = page.into_iter().flat_map(|page| page.tiers.values().flatten().map(|wave| &wave.version));

@@ -147,7 +147,7 @@ fn no_page_of_a_large_fleet_has_more_than_300_kilobytes() {
         ("repository", repository_page(&view, &none, now()).unwrap()),
         ("plugin", plugin_page(&view, &plugin, now()).unwrap()),
         ("tier", tier_page(&view, &"silver".into(), &none, now()).unwrap()),
-        ("wave", wave_page(&view, &wave.plugin, &wave.tier, now()).unwrap()),
+        ("wave", wave_page(&view, &wave.plugin, &wave.tier, true, now()).unwrap()),
         ("release", release_page(&view, &plugin, &version, now()).unwrap()),
     ] {
         assert!(page.len() > 2_000 && page.len() < 300_000, "{name}: {} bytes", page.len());

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::super::climb::{Forced, forced};
 use super::super::page::overtaking;
 use super::super::{TellError, View, render, words};
+use super::choice::{self, Form};
 use super::clusters::{self, Group, Troubled};
 use super::moments::{self, Moment};
 use super::paths::Paths;
@@ -45,6 +46,7 @@ struct Page {
     more: usize,
     moments: Vec<Moment>,
     forced: Option<Forced>,
+    choice: Option<Form>,
 }
 
 #[derive(Serialize)]
@@ -57,17 +59,23 @@ struct Chip {
     here: bool,
 }
 
-/// The page of the present wave of a tier.
+/// The page of the present wave of a tier. Whoever has signed in may choose a version there.
 ///
 /// # Errors
 /// When the plan has no such plugin or tier; else only when a built-in template is broken.
-pub fn wave_page(view: &View, plugin: &PluginName, tier: &TierName, now: Timestamp) -> Result<String, TellError> {
+pub fn wave_page(
+    view: &View,
+    plugin: &PluginName,
+    tier: &TierName,
+    signed_in: bool,
+    now: Timestamp,
+) -> Result<String, TellError> {
     let found = view.plan.waves.iter().find(|wave| wave.plugin == *plugin && wave.tier == *tier);
     let wave = found.ok_or_else(|| TellError::not_in_plan(&view.plan, plugin, Some(tier)))?;
-    render::html("wave", &page(view, wave, now))
+    render::html("wave", &page(view, wave, signed_in, now))
 }
 
-fn page(view: &View, wave: &WaveReport, now: Timestamp) -> Page {
+fn page(view: &View, wave: &WaveReport, signed_in: bool, now: Timestamp) -> Page {
     let paths = Paths::below(5);
     let zone = view.links.zone(&wave.plugin, &wave.tier);
     let look = words::wave(wave);
@@ -110,6 +118,7 @@ fn page(view: &View, wave: &WaveReport, now: Timestamp) -> Page {
         more,
         moments: happened.into_iter().map(|happened| happened.shown(None, None, &zone, now)).collect(),
         forced: forced(wave, &zone),
+        choice: signed_in.then(|| choice::form(view, wave)),
     }
 }
 

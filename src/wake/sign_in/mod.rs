@@ -21,6 +21,7 @@ use tokio::sync::Semaphore;
 use url::Url;
 
 use self::cookies::Cookies;
+pub(super) use self::sessions::Session;
 use self::sessions::{Seen, Sessions};
 use super::pages::{Pages, Reader};
 use crate::clock;
@@ -88,11 +89,14 @@ impl Door {
     }
 }
 
-/// Lets nobody see more than they may read. Nothing that is answered here is kept by a browser or on the way.
+/// Lets nobody see more than they may read, and no other site do anything. Nothing that is answered here is kept by a
+/// browser or on the way.
 async fn guarded(State((door, pages)): State<(Door, Pages)>, mut request: Request, next: Next) -> Response {
-    let mut response = if OPEN.contains(&request.uri().path()) {
+    let mut response = if !request.method().is_safe() && !door.0.is_ours(request.headers()) {
+        (StatusCode::FORBIDDEN, "this form was sent from another site\n").into_response()
+    } else if OPEN.contains(&request.uri().path()) {
         // Who is nobody reads nothing, whatever is opened here by mistake.
-        request.extensions_mut().insert(Reader::nobody());
+        request.extensions_mut().insert(Reader::Nobody);
         next.run(request).await
     } else {
         match door.0.reader(request.headers(), &pages).await {
@@ -120,10 +124,16 @@ impl Inner {
                 None
             }
             Seen::Readable { may, unsaid } => {
-                let person = tell::Person { login: session.login().to_owned(), unsaid };
-                Some(Reader::Person(person, Arc::new(may)))
+                let person = tell::Person { login: session.visitor().login.clone(), unsaid };
+                Some(Reader::Person { person, may: Arc::new(may), session })
             }
         }
+    }
+
+    /// Whether a form comes from one of our own pages, as browsers say by themselves and pages cannot.
+    fn is_ours(&self, headers: &HeaderMap) -> bool {
+        let says = |name: &str, value: &str| headers.get(name).is_some_and(|said| said.as_bytes() == value.as_bytes());
+        says("origin", &self.origin) || (!headers.contains_key("origin") && says("sec-fetch-site", "same-origin"))
     }
 
     /// Programs and scripts get a plain no, people the page to sign in, which leads back to where they were going.
@@ -247,12 +257,8 @@ impl<'a> Attempt<'a> {
     }
 }
 
-/// Ends a session, for a form of our own pages alone.
+/// Ends a session.
 async fn sign_out(State(door): State<Door>, headers: HeaderMap) -> Response {
-    let says = |name: &str, value: &str| headers.get(name).is_some_and(|said| said.as_bytes() == value.as_bytes());
-    if !says("origin", &door.0.origin) && !says("sec-fetch-site", "same-origin") {
-        return (StatusCode::FORBIDDEN, "this form was sent from another site\n").into_response();
-    }
     if let Some(session) = door.0.cookies.session(&headers) {
         door.0.sessions.end(session);
     }

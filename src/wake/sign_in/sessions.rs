@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(super) struct Sessions(Mutex<BTreeMap<Vec<u8>, Arc<Session>>>);
 
 /// Somebody who is signed in.
-pub(super) struct Session {
+pub(in crate::wake) struct Session {
     visitor: Visitor,
     said: tokio::sync::Mutex<BTreeMap<u64, Said>>,
 }
@@ -114,9 +114,9 @@ fn make_room(open: &mut BTreeMap<Vec<u8>, Arc<Session>>, most: usize, counts: im
 }
 
 impl Session {
-    /// The login of whose it is.
-    pub(super) fn login(&self) -> &str {
-        &self.visitor.login
+    /// Whose it is.
+    pub(in crate::wake) fn visitor(&self) -> &Visitor {
+        &self.visitor
     }
 
     /// Which of these repositories, by their numbers, they may read now. All are asked about together, so that nobody

@@ -146,7 +146,7 @@ impl Bot {
         timed("ladder", &|| tell::repository_page(&view, &all, now));
         timed("plugin", &|| tell::plugin_page(&view, &name, now));
         timed("tier", &|| tell::tier_page(&view, &tier, &all, now));
-        timed("wave", &|| tell::wave_page(&view, &name, &tier, now));
+        timed("wave", &|| tell::wave_page(&view, &name, &tier, true, now));
         timed("release", &|| tell::release_page(&view, &name, &version, now));
     }
 }
