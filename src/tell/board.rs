@@ -185,7 +185,7 @@ pub(crate) fn says(view: &View, wave: &WaveReport, now: Timestamp) -> Option<(To
             }
             text
         }
-        WaveState::Converging { .. } => format!("rolling out, {healthy} of {of} healthy on it"),
+        WaveState::Converging { .. } => format!("{}, {healthy} of {of} healthy on it", words::wave(wave).word),
         WaveState::Soaking { healthy_for, of: asked, paused, .. } => {
             let word = if *paused { "soak stands still at" } else { "soaking," };
             format!("{word} {} of {}, {healthy} of {of} healthy", spell(*healthy_for), spell(*asked))

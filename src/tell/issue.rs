@@ -218,7 +218,7 @@ fn row(view: &View, wave: &WaveReport) -> Row {
         }
         (WaveState::Soaking { paused: false, .. }, _) => format!("soaking, {healthy} of {of} healthy"),
         (WaveState::Soaking { paused: true, .. }, _) => format!("the soak stands still, {healthy} of {of} healthy"),
-        (WaveState::Converging { .. }, _) => format!("rolling out, {healthy} of {of} healthy on it"),
+        (WaveState::Converging { .. }, _) => format!("{}, {healthy} of {of} healthy on it", words::wave(wave).word),
         (_, Some(finding)) => finding.because.to_string(),
         (_, None) => match words::end(&wave.state) {
             Some(why) => match overtaking(&view.plan, wave) {

@@ -104,6 +104,9 @@ pub(crate) fn wave(wave: &WaveReport) -> Look {
     if matches!(wave.state, WaveState::Finished { .. }) && wave.pull.is_none() {
         return look("·", "⚪", "runs", Tone::Quiet);
     }
+    if matches!(wave.state, WaveState::Converging { .. }) && wave.pull.is_none() {
+        return look("◔", "🔵", "being proved", Tone::Moving);
+    }
     state(&wave.state)
 }
 

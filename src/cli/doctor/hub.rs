@@ -13,6 +13,9 @@ use crate::hub::{Hub, HubError, RepoHub, Repository};
 /// A clock that is wrong by more makes signatures of Apps that GitHub refuses (they are good for ten minutes at most).
 const SKEWED: SignedDuration = SignedDuration::from_secs(30);
 
+/// How long ago the last webhook arrived where one that is lost may be of a restart.
+const A_WHILE: SignedDuration = SignedDuration::from_mins(10);
+
 /// Whether the hub answers and knows us. What it says of our App, none for a token; or that nothing can be asked there.
 pub async fn identity(
     report: &mut Report,
@@ -157,6 +160,21 @@ async fn arrive(report: &mut Report, hub: &Hub, url: &str, settings: &str) -> an
     }
     let at = newest.delivered_at.strftime("%F %H:%M UTC");
     match newest.status_code {
+        // What is lost in a restart is no broken set-up: everything is looked at every few minutes anyway.
+        0 | 500..
+            if deliveries
+                .iter()
+                .find(taken)
+                .is_some_and(|last| newest.delivered_at.duration_since(last.delivered_at) < A_WHILE) =>
+        {
+            report.doubt(
+                &format!(
+                    "the webhook of {at} was lost on the way to {shown} ({}); others arrived shortly before",
+                    newest.status
+                ),
+                "Look again after the next one, unless `serve` was just started anew.",
+            )
+        }
         401 | 403 => report.bad(
             &format!("the webhook of {at} was refused at {shown}: it was signed with another secret"),
             &format!("Let --webhook-secret be the secret that is set at {settings}."),
