@@ -28,4 +28,5 @@ pub mod seal;
 pub mod secret;
 pub mod tell;
 pub mod tick;
+pub mod trace;
 pub mod wake;

@@ -132,16 +132,7 @@ impl Metrics {
 
     /// Counts an effect.
     pub fn action(&self, action: &Action, outcome: Outcome) {
-        let kind = match action {
-            Action::Open(_) => "open",
-            Action::Update { .. } => "update",
-            Action::Merge { forced: None, .. } => "merge",
-            Action::Merge { forced: Some(_), .. } => "force_merge",
-            Action::Close { .. } => "close",
-            Action::Notice { .. } => "notice",
-            Action::Dispatch { .. } => "dispatch",
-        };
-        self.0.actions.add(&[kind, outcome.as_str()]);
+        self.0.actions.add(&[kind(action), outcome.as_str()]);
     }
 
     /// Replaces the numbers of waves of one repository by those of its newest plan. The state `blocked` counts open waves
@@ -246,6 +237,19 @@ impl Metrics {
             spread.lock().unwrap_or_else(PoisonError::into_inner).write(&mut out, name, help)?;
         }
         Ok(out)
+    }
+}
+
+/// What numbers, and traces, call an action.
+pub fn kind(action: &Action) -> &'static str {
+    match action {
+        Action::Open(_) => "open",
+        Action::Update { .. } => "update",
+        Action::Merge { forced: None, .. } => "merge",
+        Action::Merge { forced: Some(_), .. } => "force_merge",
+        Action::Close { .. } => "close",
+        Action::Notice { .. } => "notice",
+        Action::Dispatch { .. } => "dispatch",
     }
 }
 

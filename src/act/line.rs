@@ -23,6 +23,8 @@ pub struct Line {
 /// What was done before. Losing it costs calls, never correctness.
 #[derive(Default)]
 pub struct Memory {
+    /// How many looks there were.
+    pub looks: u64,
     /// Since when the hub has not answered.
     pub silent: Option<Timestamp>,
     /// Outages that are over and not yet in the ledger.

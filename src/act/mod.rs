@@ -28,9 +28,11 @@ mod verify;
 use decide::plan::{Action, Plan, Proposal, Record, Urgency};
 use decide::{PluginName, TierName};
 use jiff::Timestamp;
+use tracing::Span;
 
 use crate::ledger::Appended;
 use crate::observe::Seen;
+use crate::trace;
 pub use edited::edited;
 use intent::remember;
 pub use line::Line;
@@ -54,15 +56,16 @@ pub async fn carry_out(line: &mut Line, seen: &Seen, plan: &Plan, now: Timestamp
     line.memory.refused.retain(|key, _| plan.actions.iter().any(|action| opens(action, key)));
     let (mut refused, mut rest) = (false, plan.actions.as_slice());
     while let Some((action, after)) = rest.split_first() {
+        // What is opened together has a span for each.
+        let span = if let Action::Open(_) = action { Span::none() } else { trace::action(action) };
         if queue::has(seen, action) {
-            receipts.extend(queue::renew(line, seen, action, now).await?);
+            receipts.extend(trace::within(span, queue::renew(line, seen, action, now)).await?);
             rest = after;
             continue;
         }
         let became;
-        (became, rest) = next(line, seen, plan, (action, rest), now).await?;
+        (became, rest) = trace::within(span, next(line, seen, plan, (action, rest), now)).await?;
         for receipt in &became {
-            tracing::info!(repository = %line.context.repo.full_name(), %receipt, "acted");
             refused |= matches!((action, receipt), (Action::Merge { .. }, Receipt::Refused(_)));
         }
         let goes_on = became.iter().all(Receipt::goes_on);
@@ -90,6 +93,9 @@ async fn next<'a>(
         Action::Open(_) => {
             let opening = opening(left);
             let receipts = promote::open(line, seen, plan, &opening, now).await?;
+            for (receipt, (_, span)) in receipts.iter().zip(&opening) {
+                span.in_scope(|| say(line, receipt));
+            }
             return Ok((receipts, &left[opening.len()..]));
         }
         Action::Update { pull, head, proposal } => {
@@ -104,7 +110,12 @@ async fn next<'a>(
         Action::Dispatch { .. } => verify::dispatch(line, action, now).await?,
         Action::Notice { .. } => notice::give(line, seen, plan, action, now).await?,
     };
+    say(line, &receipt);
     Ok((vec![receipt], &left[1..]))
+}
+
+fn say(line: &Line, receipt: &Receipt) {
+    trace::acted(&line.context.repo.full_name(), receipt, receipt.refusal().is_some());
 }
 
 fn opens(action: &Action, (plugin, tier): &(PluginName, TierName)) -> bool {
@@ -112,8 +123,10 @@ fn opens(action: &Action, (plugin, tier): &(PluginName, TierName)) -> bool {
 }
 
 /// What is opened together: the first of these, up to where something else comes.
-fn opening(actions: &[Action]) -> Vec<&Proposal> {
-    let proposals = actions.iter().map_while(|action| if let Action::Open(one) = action { Some(one) } else { None });
+fn opening(actions: &[Action]) -> Vec<(&Proposal, Span)> {
+    let proposals = actions
+        .iter()
+        .map_while(|action| if let Action::Open(one) = action { Some((one, trace::action(action))) } else { None });
     proposals.take(promote::TOGETHER).collect()
 }
 

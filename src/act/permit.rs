@@ -11,10 +11,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::proof::{self, Flaw, Planned};
 use crate::act::line::Line;
-use crate::clock;
-use crate::command;
 use crate::hub::{Author, CHECK, HubPull, Role};
 use crate::observe::{self, Seen};
+use crate::{clock, command, trace};
 
 /// How long what a permit rests on counts as fresh.
 const GOOD_FOR: SignedDuration = SignedDuration::from_secs(5);
@@ -51,7 +50,7 @@ impl Permit {
     /// where nothing has moved at the end of all that, there is a permit; else the reason why not.
     pub(super) async fn obtain(line: &mut Line, planned: &Action) -> anyhow::Result<Result<Self, No>> {
         line.context.memory.hub.forget();
-        let seen = observe::observe(&mut line.context).await?;
+        let seen = trace::within(trace::observe(), observe::observe(&mut line.context)).await?;
         let again = decide::plan(&seen.snapshot, clock::now());
         let same = again.actions.iter().find_map(|action| Terms::of_same(planned, action));
         let Some(terms) = same else {

@@ -7,16 +7,17 @@ use anyhow::Context as _;
 use decide::plan::{Plan, Proposal, WaveReport};
 use decide::{Person, PullNumber, Sha};
 use jiff::{SignedDuration, Timestamp};
+use tracing::Span;
 
 use super::changes::{self, Whose};
 use super::heads::{self, Made};
 use super::receipt::{Receipt, fenced};
 use super::{opened, publish, tasks};
 use crate::act::line::{Line, Opened};
-use crate::clock;
 use crate::hub::{BranchPull, HubError, HubState};
 use crate::observe::{self, Beside, Foreseen, Seen, branch};
 use crate::tell::Task;
+use crate::{clock, trace};
 
 /// So many pull requests are opened together at most.
 pub(super) const TOGETHER: usize = 20;
@@ -43,18 +44,19 @@ pub(super) async fn open(
     line: &mut Line,
     seen: &Seen,
     plan: &Plan,
-    proposals: &[&Proposal],
+    proposals: &[(&Proposal, Span)],
     now: Timestamp,
 ) -> anyhow::Result<Vec<Receipt>> {
-    let names: Vec<String> = proposals.iter().map(|one| branch(&one.plugin, &one.tier)).collect();
+    let names: Vec<String> = proposals.iter().map(|(one, _)| branch(&one.plugin, &one.tier)).collect();
     // A second, independent look: a person may have said no while our list lagged.
     let earlier = line.context.repo.hub.pulls_of_branches(&names).await?;
     let tips = line.context.repo.git(move |store, access| store.tips(access, &names)).await?;
     let mut steps = Vec::with_capacity(proposals.len());
-    for proposal in proposals {
+    for (proposal, span) in proposals {
         let name = branch(&proposal.plugin, &proposal.tier);
         let of_branch = earlier.get(&name).with_context(|| format!("nobody asked what was opened from {name}"))?;
-        let step = prepare(line, seen, proposal, (tips.get(&name), of_branch), now).await?;
+        let preparing = prepare(line, seen, proposal, (tips.get(&name), of_branch), now);
+        let step = trace::within(span.clone(), preparing).await?;
         let goes_on = if let Step::Ended(receipt) = &step { receipt.goes_on() } else { true };
         steps.push((*proposal, step));
         if !goes_on {
@@ -65,7 +67,7 @@ pub(super) async fn open(
     let opening: Vec<(&Proposal, &Sha)> = steps.iter().filter_map(|(one, step)| Some((*one, step.pushed()?))).collect();
     let foreseen = observe::foresee(&mut line.context, seen, &opening, now).await;
     let (mut receipts, mut looked) = (Vec::with_capacity(steps.len()), None);
-    for (proposal, step) in steps {
+    for ((proposal, step), (_, span)) in steps.into_iter().zip(proposals) {
         let head = match step {
             Step::Pushed(head) => head,
             Step::Hidden(why) => {
@@ -89,8 +91,8 @@ pub(super) async fn open(
             looked = Some(clock::now());
         }
         line.memory.refused.remove(&(proposal.plugin.clone(), proposal.tier.clone()));
-        let receipt = open_one(line, seen, (plan, foreseen.as_ref()), (proposal, head), now).await?;
-        receipts.push(receipt);
+        let opening = open_one(line, seen, (plan, foreseen.as_ref()), (proposal, head), now);
+        receipts.push(trace::within(span.clone(), opening).await?);
     }
     Ok(receipts)
 }
@@ -165,6 +167,7 @@ async fn open_one(
     let (base, _) = seen.base(tier).context("the base branch of the tier was not read")?;
     let name = branch(plugin, tier);
     let number = line.context.repo.hub.open_pull(&title, &name, base, &body).await?.number();
+    trace::opened(number);
     line.memory.opened.insert(name, Opened { number, head, at: now });
     if let Some(urgent) = urgent {
         line.memory.published.insert(number, (urgent, now));

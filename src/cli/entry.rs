@@ -8,15 +8,21 @@ use clap::Parser as _;
 #[cfg(feature = "demo")]
 use super::demo;
 use super::{
-    Cli, Command, access, catalog, check, compare, doctor, edit, init, rehearse, run, server::Server, setup, signal,
+    Cli, Command, access, catalog, check, compare, doctor, edit, init, log, rehearse, run, server::Server, setup,
+    signal,
 };
 
 /// Does what the arguments ask for; errors are written to standard error.
 pub fn main() -> ExitCode {
     crate::process::settle();
     let cli = Cli::parse();
-    log(&cli.command);
-    match runtime().and_then(|runtime| runtime.block_on(command(cli.command))) {
+    let done = runtime().and_then(|runtime| {
+        let traces = log::begin(&cli.command)?;
+        let done = runtime.block_on(command(cli.command));
+        traces.end();
+        done
+    });
+    match done {
         Ok(code) => code,
         Err(error) => {
             anstream::eprintln!("coldframe: {error:#}");
@@ -72,25 +78,4 @@ fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     // One provider of cryptography for every client in the process.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?)
-}
-
-/// Logs go to standard error: plain for people, with colours on a terminal alone, JSON with
-/// `COLDFRAME_LOG_FORMAT=json`; how much `COLDFRAME_LOG` says. A server says by itself where it is and what it looks
-/// after.
-fn log(command: &Command) {
-    use std::io::IsTerminal as _;
-    use tracing_subscriber::EnvFilter;
-    let usual =
-        if matches!(command, Command::Serve(_)) { "coldframe=warn,coldframe::cli=info" } else { "coldframe=warn" };
-    let filter = EnvFilter::try_from_env("COLDFRAME_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
-    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(!plain && std::io::stderr().is_terminal());
-    if std::env::var("COLDFRAME_LOG_FORMAT").is_ok_and(|format| format == "json") {
-        builder.json().init();
-    } else {
-        builder.with_target(false).init();
-    }
 }

@@ -13,6 +13,10 @@ pub mod edit;
 #[cfg(not(test))]
 pub mod entry;
 pub mod init;
+#[cfg(not(test))]
+mod log;
+#[cfg(not(test))]
+mod otlp;
 pub mod rehearse;
 pub mod run;
 pub mod serve;

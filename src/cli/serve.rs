@@ -250,11 +250,6 @@ async fn pass(
         let ticked = ticked?;
         *retry = RETRY.0;
         shop.bell.listens(repository.id, line.context.sources());
-        for receipt in &ticked.receipts {
-            if receipt.refusal().is_some() {
-                tracing::warn!(repository = repository.full_name(), %receipt, "refused");
-            }
-        }
         if let Some(why) = &ticked.notify_error {
             tracing::warn!(repository = repository.full_name(), %why, "people were not told");
         }

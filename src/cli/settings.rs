@@ -88,6 +88,9 @@ pub struct Settings {
     /// Where the dashboard is to be found from outside: for links on pull requests, and answered there by that name
     #[arg(long, env = "COLDFRAME_PUBLIC_URL", value_name = "URL")]
     pub public_url: Option<String>,
+    /// Where traces go by OTLP over HTTP, such as http://collector:4318; without it there are none
+    #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT", hide_env_values = true, value_name = "URL")]
+    pub otlp_endpoint: Option<String>,
 }
 
 /// What it takes to sign people in before the dashboard.

@@ -34,7 +34,7 @@ pub(super) async fn ask(context: &mut Context, base: &Base, now: Timestamp) {
         let (memory, net, hub) = (known.remove(plugin), Arc::clone(&context.net), context.repo.hub.clone());
         let (mirrors, trust) = (Arc::clone(&mirrors), Arc::clone(&context.trust));
         Some(async move {
-            let mut memory = releases::ask(memory, wiring, (&net, &mirrors), oldest.as_ref(), now).await;
+            let mut memory = releases::ask(memory, (plugin, wiring), (&net, &mirrors), oldest.as_ref(), now).await;
             if let Ok(found) = &memory.said {
                 let checked = std::mem::take(&mut memory.checked);
                 let which = (running.as_ref(), &under_way);

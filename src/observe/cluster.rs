@@ -22,6 +22,7 @@ use futures_util::{StreamExt, TryStreamExt};
 use kube::Client;
 use serde_json::Value;
 use tokio::sync::{Mutex, Semaphore};
+use tracing::Instrument as _;
 
 pub use self::ask::{Ask, Asked, Asking, fresh};
 pub use self::changes::{Change, Changes, version};
@@ -30,11 +31,11 @@ pub use self::error::ReadError;
 pub use self::get::{Page, object};
 use self::get::{Words, get};
 use super::net::{Given, SHARED, causes};
-use crate::clock;
 use crate::inventory::ListedCluster;
 use crate::kubeconfig::{Beside, Connection};
 use crate::secret::{self, Secret};
 use crate::signal::{Answer, Signal, Target, answer};
+use crate::{clock, trace};
 
 /// The longest that one object may take, from connecting to its last byte.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -241,10 +242,13 @@ impl Clusters {
     /// The asks of one connection, a few at a time.
     async fn group(&self, asks: Vec<(usize, Ask)>, permits: &Semaphore) -> Vec<(usize, Asked)> {
         let dead = AtomicBool::new(false);
+        let connection = asks.first().map_or("", |(_, ask)| ask.cluster.credential.as_str());
+        let span = trace::cluster(connection, asks.len());
         futures_util::stream::iter(asks)
             .map(|(index, ask)| self.answer(index, ask, permits, &dead))
             .buffer_unordered(PER_CLUSTER)
             .collect()
+            .instrument(span)
             .await
     }
 

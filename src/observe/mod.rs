@@ -48,9 +48,10 @@ pub mod whose;
 use std::collections::{BTreeMap, BTreeSet};
 
 use decide::plan::{Plan, WaveReport};
-use decide::snapshot::{HubFacts, PluginFacts, Read, Reading, Snapshot};
+use decide::snapshot::{HubFacts, LedgerState, PluginFacts, Read, Reading, Snapshot};
 use decide::{PluginLedger, PluginName, PullNumber, Readings, Sha, TierName, Version};
 use jiff::Timestamp;
+use tracing::Instrument as _;
 
 pub use self::again::again;
 use self::base::Base;
@@ -66,7 +67,7 @@ use crate::hub::{HubPull, HubState, OtherPull, PullPage};
 use crate::inventory::ListedCluster;
 use crate::ledger::Branch;
 use crate::policy::{Loaded, SourceFile};
-use crate::{clock, tell};
+use crate::{clock, tell, trace};
 
 /// What stands on a pull request beside what was planned.
 #[derive(Clone, Copy, Default)]
@@ -123,19 +124,12 @@ pub struct Written {
 pub async fn observe(context: &mut Context) -> anyhow::Result<Seen> {
     let now = clock::now();
     let bot = context.repo.hub.bot().clone();
-    let (page, others, ledger_state, base) = loop {
-        let branches = base::branches(context);
-        let PullPage { ours: page, others } = page(context, &branches).await?;
-        let ledger_state = believed::ledger_state(context, &page).await;
-        let base = base::read(context).await?;
-        // Only the policy file says which branches there are.
-        if base::branches(context).is_subset(&branches) {
-            break (page, others, ledger_state, base);
-        }
-    };
-    all_sources::ask(context, &base, now).await;
+    let (page, others, ledger_state, base) = trace::within(trace::hub(), hub(context)).await?;
     let loaded = std::sync::Arc::clone(&base.loaded);
-    let mut readings = answers(context, &base, now).await?;
+    let sources = trace::charts(loaded.policy.plugins.len());
+    all_sources::ask(context, &base, now).instrument(sources).await;
+    let asking = trace::clusters(base.clusters.known().map_or(0, Vec::len));
+    let mut readings = trace::within(asking, answers(context, &base, now)).await?;
     let ledger = context.repo.ledger.as_ref().map(Branch::ledger);
     let mut runs = runs::ask(&context.repo.hub, ledger, &loaded.policy).await;
     let mut pulls = again::all(context, &page, &base, now).await;
@@ -222,6 +216,21 @@ pub async fn observe(context: &mut Context) -> anyhow::Result<Seen> {
         files,
         clusters,
     })
+}
+
+/// What the hub and the ledger say, and the base branch.
+async fn hub(context: &mut Context) -> anyhow::Result<(Vec<HubPull>, Vec<OtherPull>, LedgerState, Base)> {
+    loop {
+        let branches = base::branches(context);
+        let PullPage { ours, others } = page(context, &branches).await?;
+        let ledger_state = believed::ledger_state(context, &ours).await;
+        let base = base::read(context).await?;
+        // Only the policy file says which branches there are.
+        if base::branches(context).is_subset(&branches) {
+            trace::counted("pull_requests", ours.len());
+            return Ok((ours, others, ledger_state, base));
+        }
+    }
 }
 
 /// Our pull requests against these branches, by number; and those that the ledger waits for, wherever

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use decide::Version;
 use decide::snapshot::{Read, Release};
+use decide::{PluginName, Version};
 use jiff::{SignedDuration, Timestamp};
 
 use super::chart::{self, Found, Mirrors, Source, SourceError};
@@ -15,6 +15,7 @@ use super::released::Checked;
 use super::signed::Signatures;
 use crate::observe::context::SourceMemory;
 use crate::policy::wiring::PluginWiring;
+use crate::trace;
 
 /// Releases newer than what runs that are described at one look; beyond it the oldest are left out.
 const MOST: usize = 50;
@@ -23,7 +24,7 @@ const MOST: usize = 50;
 /// anywhere: nothing below it matters.
 pub async fn ask(
     memory: Option<SourceMemory>,
-    wiring: &PluginWiring,
+    (plugin, wiring): (&PluginName, &PluginWiring),
     (net, mirrors): (&Net, &Mirrors),
     lowest: Option<&Version>,
     now: Timestamp,
@@ -43,7 +44,8 @@ pub async fn ask(
         said.as_ref().ok().and_then(|found| found.keys().next_back().cloned())
     };
     let before = newest(&memory.said);
-    memory.said = look(source.as_ref(), lowest).await.map_err(|error| error.to_string());
+    let looking = trace::within(trace::chart(plugin.as_str()), look(source.as_ref(), lowest));
+    memory.said = looking.await.map_err(|error| error.to_string());
     let overdue = memory.rung.is_some_and(|rung| now.duration_since(rung) >= poll);
     if overdue || newest(&memory.said) > before {
         memory.rung = None;
@@ -142,7 +144,7 @@ mod tests {
         let (mut memory, mut asks) = (None, Vec::new());
         for second in 0..3600 {
             let now = begun + SignedDuration::from_secs(second);
-            let mut asked = ask(memory, &wiring, (&net, &mirrors), None, now).await;
+            let mut asked = ask(memory, (&"loki".into(), &wiring), (&net, &mirrors), None, now).await;
             if asked.asked == Some(now) {
                 asks.push(second);
             }

@@ -59,6 +59,7 @@ mod stubborn;
 mod support;
 mod tenants;
 mod told;
+mod traces;
 mod vain;
 mod verify;
 mod wake;

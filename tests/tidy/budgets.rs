@@ -6,8 +6,8 @@ use super::source::File;
 
 /// Lines of code that ship, without comments, blank lines and tests. Who writes more raises the number here.
 const BUDGETS: &[(&str, usize)] = &[
-    ("act", 3_050),
-    ("cli", 4_130),
+    ("act", 3_060),
+    ("cli", 4_330),
     ("clock", 50),
     ("command", 200),
     ("compare", 1_620),
@@ -24,7 +24,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("lib", 50),
     ("main", 50),
     ("metrics", 340),
-    ("observe", 8_910),
+    ("observe", 8_920),
     ("onboard", 170),
     ("openpgp", 600),
     ("parse", 1_750),
@@ -38,6 +38,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("signal", 3_870),
     ("tell", 5_750),
     ("tick", 100),
+    ("trace", 130),
     ("wake", 1_830),
 ];
 

@@ -4,9 +4,9 @@
 use super::source::{File, has_word};
 
 /// From the ground up. Below all of them stand the packages, which the compiler keeps apart.
-const ORDER: [&str; 22] = [
-    "clock", "secret", "process", "proxies", "metrics", "git", "seal", "ledger", "hub", "command", "tell", "repo",
-    "observe", "act", "tick", "rehearse", "init", "onboard", "wake", "cli", "lib", "main",
+const ORDER: [&str; 23] = [
+    "clock", "secret", "process", "proxies", "metrics", "trace", "git", "seal", "ledger", "hub", "command", "tell",
+    "repo", "observe", "act", "tick", "rehearse", "init", "onboard", "wake", "cli", "lib", "main",
 ];
 
 /// Rooms that are packages.
