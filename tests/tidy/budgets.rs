@@ -7,7 +7,7 @@ use super::source::File;
 /// Lines of code that ship, without comments, blank lines and tests. Who writes more raises the number here.
 const BUDGETS: &[(&str, usize)] = &[
     ("act", 3_060),
-    ("cli", 4_330),
+    ("cli", 4_350),
     ("clock", 50),
     ("command", 200),
     ("compare", 1_620),
