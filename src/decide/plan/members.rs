@@ -115,6 +115,18 @@ impl Members {
         *self = members.into_iter().collect();
     }
 
+    /// Each of them and how it stands, at a glance: of those that are healthy as most are it is not said since when.
+    pub fn glance(&self) -> impl Iterator<Item = (&ClusterName, &MemberState)> {
+        let usual = match &self.0.usual {
+            Usual::NotAsked => &MemberState::NotAsked,
+            Usual::Healthy(_) => &MemberState::Healthy { since: None },
+        };
+        let mut odd = self.0.odd.iter().peekable();
+        self.0.clusters.iter().enumerate().map(move |(at, cluster)| {
+            (cluster, odd.next_if(|(place, _)| *place == at).map_or(usual, |(_, state)| state))
+        })
+    }
+
     /// Each of them.
     pub fn iter(&self) -> impl Iterator<Item = Member> {
         let mut odd = self.0.odd.iter().peekable();
@@ -205,6 +217,12 @@ mod tests {
             let MemberState::Healthy { since } = member.state else { return Some(-1) };
             since.map(|since| noon().duration_since(since).as_mins())
         };
+        let plain = |state: MemberState| match state {
+            MemberState::Healthy { .. } => MemberState::Healthy { since: None },
+            other => other,
+        };
+        let glance: Vec<_> = members.glance().map(|(name, state)| (name.clone(), plain(state.clone()))).collect();
+        assert_eq!(glance, members.iter().map(|member| (member.cluster, plain(member.state))).collect::<Vec<_>>());
         members.iter().map(of).collect()
     }
 

@@ -94,26 +94,24 @@ pub fn tier_page(view: &View, tier: &TierName, filter: &Filter, now: Timestamp) 
 
 /// Each cluster of some waves, as it stands where it stands worst.
 fn standings(waves: &[&WaveReport]) -> Vec<Standing> {
-    let mut all: Vec<(ClusterName, MemberState)> = Vec::new();
-    let mut places: BTreeMap<ClusterName, usize> = BTreeMap::new();
+    let mut all: Vec<(&ClusterName, &MemberState)> = Vec::new();
+    let mut places: BTreeMap<&ClusterName, usize> = BTreeMap::new();
     for wave in waves {
         // Most waves of a tier list the same clusters in the same order: then nothing has to be looked up.
-        for (at, member) in wave.members.iter().enumerate() {
-            let same = all.get(at).is_some_and(|(name, _)| *name == member.cluster);
-            let place = if same { Some(at) } else { places.get(&member.cluster).copied() };
+        for (at, (cluster, state)) in wave.members.glance().enumerate() {
+            let same = all.get(at).is_some_and(|(name, _)| *name == cluster);
+            let place = if same { Some(at) } else { places.get(cluster).copied() };
             match place.and_then(|place| all.get_mut(place)) {
-                Some((_, worst)) if words::member(&member.state).tone < words::member(worst).tone => {
-                    *worst = member.state;
-                }
+                Some((_, worst)) if words::member(state).tone < words::member(worst).tone => *worst = state,
                 Some(_) => {}
                 None => {
-                    places.insert(member.cluster.clone(), all.len());
-                    all.push((member.cluster, member.state));
+                    places.insert(cluster, all.len());
+                    all.push((cluster, state));
                 }
             }
         }
     }
-    all.into_iter().map(|(name, state)| Standing::of(name.to_string(), &state, None)).collect()
+    all.into_iter().map(|(name, state)| Standing::of(name.to_string(), state, None)).collect()
 }
 
 /// Clusters that stay on a version.
