@@ -3,6 +3,8 @@
 
 mod cookies;
 mod sessions;
+#[cfg(all(test, feature = "demo"))] // against its GitHub
+mod tests;
 
 use std::sync::Arc;
 
@@ -286,32 +288,4 @@ fn told(status: StatusCode, page: SignInPage<'_>) -> Response {
 /// A word of somebody else, for the log.
 fn plain(word: &str) -> String {
     word.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(50).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    #[test]
-    fn people_come_back_below_the_address_of_the_pages() {
-        for (home, back) in [
-            ("https://coldframe.example", "https://coldframe.example/signed-in"),
-            ("https://coldframe.example/", "https://coldframe.example/signed-in"),
-            ("https://example.com/board/?x=1#y", "https://example.com/board/signed-in"),
-        ] {
-            assert_eq!(callback(&Url::parse(home).unwrap()).as_str(), back);
-        }
-    }
-
-    #[test]
-    fn a46_an_attempt_is_read_whole_or_not_at_all() {
-        let way = URL_SAFE_NO_PAD.encode("/acme/fleet?q=a");
-        let text = format!("s.v.{way}");
-        let attempt = Attempt::read(&text).unwrap();
-        assert_eq!((attempt.state, attempt.verifier, attempt.way.as_str()), ("s", "v", "/acme/fleet?q=a"));
-        for broken in ["", ".", "..", "s", "s.v", ".v.", "s..", "s.v.%", "s.v._w"] {
-            assert!(Attempt::read(broken).is_none(), "{broken}");
-        }
-    }
 }

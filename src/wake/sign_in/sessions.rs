@@ -19,7 +19,7 @@ const MOST: usize = 1_000;
 /// The most of one person: whoever begins more ends their own.
 const EACH: usize = 8;
 /// How long an answer holds. Whoever loses a right sees for so long what they could read before.
-const KEPT: SignedDuration = SignedDuration::from_mins(5);
+pub(super) const KEPT: SignedDuration = SignedDuration::from_mins(5);
 /// How soon GitHub is asked again after it did not say.
 const AGAIN: SignedDuration = SignedDuration::from_secs(15);
 /// Questions for one person at once.
@@ -158,6 +158,14 @@ impl Session {
             said.insert(id, Said { may: May::Unsaid, at: clock::now() });
         }
         seen(&said)
+    }
+}
+
+#[cfg(test)]
+impl Session {
+    /// Makes its answers older by so much.
+    pub(super) async fn age(&self, by: SignedDuration) {
+        self.said.lock().await.values_mut().for_each(|said| said.at -= by);
     }
 }
 
