@@ -1,6 +1,9 @@
 //! Clusters on a page: by state, each state with a mark and in words, and what is wrong with those that have something
 //! wrong.
 
+use std::collections::BTreeMap;
+
+use decide::ClusterName;
 use decide::plan::{Member, MemberState, WaveReport};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -110,11 +113,14 @@ pub(crate) fn of_wave(wave: &WaveReport, names: usize, zone: &TimeZone) -> Vec<G
     groups(wave.members.iter().map(one).collect(), names)
 }
 
+/// A cluster of a wave, and how it stands there.
+pub(crate) type Placed<'a> = (&'a WaveReport, &'a ClusterName, &'a MemberState);
+
 /// The clusters of a wave that have something wrong.
-pub(crate) fn ill(wave: &WaveReport) -> impl Iterator<Item = (&WaveReport, Member)> {
+pub(crate) fn ill(wave: &WaveReport) -> impl Iterator<Item = Placed<'_>> {
     let all_well = wave.members.healthy() == wave.members.len();
-    let members = (!all_well).then(|| wave.members.iter()).into_iter().flatten();
-    members.filter(|member| is_ill(&member.state)).map(move |member| (wave, member))
+    let members = (!all_well).then(|| wave.members.glance()).into_iter().flatten();
+    members.filter(|(_, state)| is_ill(state)).map(move |(cluster, state)| (wave, cluster, state))
 }
 
 fn is_ill(state: &MemberState) -> bool {
@@ -129,25 +135,36 @@ fn is_ill(state: &MemberState) -> bool {
 }
 
 /// What is wrong with the worst of them, and how many more there are. Of a large fleet they are many thousands: only
-/// those that are shown are put into words.
+/// those that are shown are kept, and put into words.
 pub(crate) fn worst<'a>(
-    ill: impl Iterator<Item = (&'a WaveReport, Member)>,
+    ill: impl Iterator<Item = Placed<'a>>,
     most: usize,
-    tell: impl Fn(&WaveReport, Member) -> Troubled,
+    tell: impl Fn(Placed<'a>) -> Troubled,
 ) -> (Vec<Troubled>, usize) {
-    let mut ill: Vec<_> = ill.collect();
-    ill.sort_by_key(|(_, member)| words::member(&member.state).tone); // stable: as they come, where that is equal
-    let more = ill.len().saturating_sub(most);
-    ill.truncate(most);
-    (ill.into_iter().map(|(wave, member)| tell(wave, member)).collect(), more)
+    let (mut kept, mut count): (BTreeMap<Tone, Vec<Placed<'a>>>, usize) = (BTreeMap::new(), 0);
+    for one in ill {
+        count += 1;
+        let alike = kept.entry(words::member(one.2).tone).or_default();
+        if alike.len() < most {
+            alike.push(one); // as they come, where that is equal
+        }
+    }
+    let shown: Vec<Troubled> = kept.into_values().flatten().take(most).map(tell).collect();
+    let more = count - shown.len();
+    (shown, more)
 }
 
 /// What is wrong with one, of this plugin where the page is about several.
-pub(crate) fn troubled(member: &Member, plugin: Option<Link>, zone: &TimeZone, now: Timestamp) -> Troubled {
-    let (since, evidence) = words::member_facts(&member.state);
-    let look = words::member(&member.state);
+pub(crate) fn troubled(
+    (_, cluster, state): Placed<'_>,
+    plugin: Option<Link>,
+    zone: &TimeZone,
+    now: Timestamp,
+) -> Troubled {
+    let (since, evidence) = words::member_facts(state);
+    let look = words::member(state);
     Troubled {
-        name: member.cluster.to_string(),
+        name: cluster.to_string(),
         plugin,
         tone: look.tone.class(),
         mark: look.mark,

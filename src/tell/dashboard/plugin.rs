@@ -121,7 +121,7 @@ fn standing_of(view: &View, wave: &WaveReport, paths: &Paths, now: Timestamp) ->
     let look = words::wave(wave);
     let holding = words::holding(wave).count();
     let (troubled, more) =
-        clusters::worst(clusters::ill(wave), TROUBLED, |_, member| clusters::troubled(&member, None, &zone, now));
+        clusters::worst(clusters::ill(wave), TROUBLED, |one| clusters::troubled(one, None, &zone, now));
     Some(Standing {
         tier: inert::line(&words::name(wave)),
         href: paths.wave(view, &wave.plugin, &wave.tier),

@@ -68,10 +68,11 @@ pub fn tier_page(view: &View, tier: &TierName, filter: &Filter, now: Timestamp) 
         |name: &str, word: &str| (filter.state.is_empty() || filter.state == word) && filter.finds(&[name, word]);
     standings.retain(|one| shown(&one.name, one.look.word));
     let ill = waves.iter().flat_map(|wave| clusters::ill(wave));
-    let ill = ill.filter(|(_, member)| shown(member.cluster.as_str(), words::member(&member.state).word));
-    let (troubled, more) = clusters::worst(ill, ROWS, |wave, member| {
-        let plugin = Link { text: wave.plugin.to_string(), href: paths.wave(view, &wave.plugin, tier) };
-        clusters::troubled(&member, Some(plugin), &view.links.zone(&wave.plugin, tier), now)
+    let ill = ill.filter(|(_, cluster, state)| shown(cluster.as_str(), words::member(state).word));
+    let (troubled, more) = clusters::worst(ill, ROWS, |one| {
+        let plugin = &one.0.plugin;
+        let link = Link { text: plugin.to_string(), href: paths.wave(view, plugin, tier) };
+        clusters::troubled(one, Some(link), &view.links.zone(plugin, tier), now)
     });
     let (pinned, more_pinned) = pinned(view, &waves, &paths);
     let page = Page {

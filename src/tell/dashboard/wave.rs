@@ -83,7 +83,7 @@ fn page(view: &View, wave: &WaveReport, signed_in: bool, now: Timestamp) -> Page
     let first = words::first(wave).filter(|_| words::before_landing(&wave.state));
     let why = end.or_else(|| first.map(|finding| finding.because.clone()));
     let (troubled, more) =
-        clusters::worst(clusters::ill(wave), TROUBLED, |_, member| clusters::troubled(&member, None, &zone, now));
+        clusters::worst(clusters::ill(wave), TROUBLED, |one| clusters::troubled(one, None, &zone, now));
     let plugin = Link { text: wave.plugin.to_string(), href: paths.plugin(view, &wave.plugin) };
     let kept = wave.version.as_ref().and_then(|version| view.wave(&wave.plugin, &wave.tier, version));
     let happened = kept.map_or_else(Vec::new, moments::of_wave);
