@@ -36,7 +36,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("seal", 150),
     ("secret", 100),
     ("signal", 3_870),
-    ("tell", 5_750),
+    ("tell", 5_760),
     ("tick", 100),
     ("trace", 130),
     ("wake", 1_830),
