@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::settings::{self, Settings};
+use super::sign_in::SignIn;
 use super::{compare, edit, signal};
 
 /// Arguments of `serve`.
@@ -31,7 +32,7 @@ pub struct Serve {
     pub wake: settings::Wake,
     /// Who sees the dashboard.
     #[command(flatten)]
-    pub sign_in: settings::SignIn,
+    pub sign_in: SignIn,
 }
 
 /// An address to listen on; `:8080` is that port everywhere.

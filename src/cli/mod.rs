@@ -23,6 +23,7 @@ pub mod serve;
 pub mod server;
 pub mod settings;
 pub mod setup;
+mod sign_in;
 pub mod signal;
 pub mod tenants;
 pub mod workflow;

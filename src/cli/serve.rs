@@ -22,7 +22,7 @@ use crate::observe::watch::Watches;
 use crate::observe::{self, NoPolicy, Reach};
 use crate::policy::{Mode, Setting};
 use crate::repo::Repo;
-use crate::wake::pages::Pages;
+use crate::wake::shown::Pages;
 use crate::wake::{Bell, Rung};
 use crate::{clock, onboard, tick};
 

@@ -9,7 +9,8 @@ use axum::{Extension, Form, Router};
 use decide::{PluginName, TierName};
 use serde::Deserialize;
 
-use super::pages::{Known, Pages, Reader, nothing};
+use super::pages::nothing;
+use super::shown::{Known, Pages, Reader};
 use crate::hub::HubError;
 use crate::hub::proposal::{Proposal, Proposed};
 use crate::hub::sign_in::Visitor;

@@ -12,6 +12,7 @@ mod registry;
 mod replays;
 pub mod routes;
 pub mod senders;
+pub mod shown;
 pub mod sign_in;
 mod sources;
 pub mod webhook;

@@ -7,7 +7,8 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
 
-use super::pages::{Pages, Reader, called, versions};
+use super::pages::{called, versions};
+use super::shown::{Pages, Reader};
 use crate::metrics::Metrics;
 
 /// An address of their own; `known` is as for the pages.

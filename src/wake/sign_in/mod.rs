@@ -25,7 +25,7 @@ use url::Url;
 use self::cookies::Cookies;
 pub(super) use self::sessions::Session;
 use self::sessions::{Seen, Sessions};
-use super::pages::{Pages, Reader};
+use super::shown::{Pages, Reader};
 use crate::clock;
 use crate::hub::sign_in::{SignIn, SignInError};
 use crate::secret::random;
